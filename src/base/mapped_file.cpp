@@ -1,0 +1,73 @@
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace ingot {
+namespace {
+
+struct Descriptor {
+    int fd = -1;
+    ~Descriptor() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+Failure system_error(const std::string& path, const char* action) {
+    const ErrorKind kind = errno == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo;
+    return fail(kind, "{}: can't {}: {}", path, action, std::strerror(errno));
+}
+
+}  // namespace
+
+MappedFile::MappedFile(std::string path, const std::byte* data, size_t size_bytes)
+    : path_(std::move(path)), data_(data), size_bytes_(size_bytes) {}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(data_, other.data_);
+    std::swap(size_bytes_, other.size_bytes_);
+    return *this;
+}
+
+MappedFile::~MappedFile() {
+    if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_bytes_);
+}
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file.fd < 0) return system_error(path, "open");
+    struct stat info {};
+    if (::fstat(file.fd, &info) != 0) return system_error(path, "read its size");
+    if (S_ISDIR(info.st_mode)) return fail(ErrorKind::kIo, "{}: is a directory, a file is needed", path);
+    if (!S_ISREG(info.st_mode)) return fail(ErrorKind::kIo, "{}: not a regular file, it can't be mapped", path);
+    const size_t size_bytes = size_t(info.st_size);
+    if (size_bytes == 0) return MappedFile(path, nullptr, 0);
+    void* data = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    if (data == MAP_FAILED) return system_error(path, "map");
+    return MappedFile(path, static_cast<const std::byte*>(data), size_bytes);
+}
+
+void MappedFile::release(std::span<const std::byte> bytes) const {
+    const uintptr_t page = uintptr_t(::sysconf(_SC_PAGESIZE));
+    const uintptr_t begin = (uintptr_t(bytes.data()) + page - 1) / page * page;
+    const uintptr_t end = (uintptr_t(bytes.data()) + bytes.size()) / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+    INGOT_ASSIGN(const MappedFile file, MappedFile::open(path));
+    const auto bytes = file.bytes();
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace ingot

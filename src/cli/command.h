@@ -1,0 +1,21 @@
+// What a subcommand is: one file that adds itself to the parser. main.cpp holds the table of all of them.
+// Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong usage.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+
+namespace ingot::cli {
+
+// Called after parsing if the subcommand was chosen.
+using Action = std::function<Result<void>()>;
+
+// Declares the subcommand's flags on `app` and returns what it does.
+using AddCommand = Action (*)(CLI::App& app);
+
+Action add_devices(CLI::App& app);
+
+}  // namespace ingot::cli

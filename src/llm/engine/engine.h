@@ -1,0 +1,62 @@
+// A loaded model ready to run: file, weights on their backend, compute graphs and KV cache of one sequence.
+// Text is not its business (llm/text); neither is choosing tokens. One caller at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "llm/gguf/gguf.h"
+#include "llm/text/tokenizer.h"
+
+namespace ingot {
+
+struct EngineOptions {
+    uint32_t threads = 0;       // 0: one per physical core that this process may use
+    uint32_t context = 0;       // KV cells; 0: the model's training context, at most 4096
+    uint32_t batch = 512;       // most tokens per graph; longer input is run in chunks
+    std::string device = "cpu";
+    bool fuse = true;
+    std::string dump_graph;     // path of a .dot file, written once per distinct graph; empty: off
+    std::string trace;          // path of a .json file; empty: off
+    // Called while weights are prepared, with a fraction 0..1; returning false cancels (kCancelled).
+    std::function<bool(float)> progress;
+};
+
+class Engine {
+  public:
+    static Result<std::unique_ptr<Engine>> load(const std::string& path, EngineOptions options = {});
+    virtual ~Engine() = default;
+
+    virtual const gguf::File& file() const = 0;
+    virtual uint32_t vocab_size() const = 0;
+    virtual uint32_t context() const = 0;           // cells
+    virtual uint32_t num_tokens() const = 0;        // in the KV cache now; the next token's position
+    virtual uint32_t threads() const = 0;
+
+    // Runs `tokens` after what is cached. Returns the logits of the last one, [vocab_size], valid until the next
+    // call. kLimit if they don't fit the context (nothing is run), kInvalidArgument if empty or an id is outside
+    // the vocabulary.
+    virtual Result<std::span<const float>> forward(std::span<const TokenId> tokens) = 0;
+    // The same with the logits of tokens [first_output, tokens.size()), rows of [vocab_size], handed to `row`
+    // (index into tokens, logits) chunk by chunk.
+    virtual Result<void> forward_all(std::span<const TokenId> tokens, size_t first_output,
+                                     const std::function<void(size_t, std::span<const float>)>& row) = 0;
+    // Forgets cached tokens from position `count` on; count <= num_tokens().
+    virtual void truncate(uint32_t count) = 0;
+
+    // Facts for `ingot info`, `bench` and tests.
+    struct Stats {
+        std::string backend;             // "cpu (avx512-vnni)"
+        uint64_t weight_bytes = 0, kv_bytes = 0, compute_bytes = 0;
+        uint64_t graphs_built = 0;       // distinct graphs built so far; decode steps reuse one
+        double load_seconds = 0;
+    };
+    virtual Stats stats() const = 0;
+};
+
+}  // namespace ingot

@@ -1,0 +1,42 @@
+// A model's own chat template: the subset of Jinja that real templates use, interpreted with limits on steps,
+// depth and output. Never falls back to another format: what can't be parsed or rendered is an Error with line
+// and column.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+
+namespace ingot {
+
+struct ChatTemplateLimits {
+    uint64_t max_steps = 10'000'000;
+    uint32_t max_depth = 128;
+    uint64_t max_output_bytes = 64ull << 20;
+};
+
+class ChatTemplate {
+  public:
+    // Source as in tokenizer.chat_template. Error: kCorrupt with line and column.
+    static Result<ChatTemplate> parse(std::string_view source, ChatTemplateLimits limits = {});
+
+    ChatTemplate(ChatTemplate&&) noexcept;
+    ChatTemplate& operator=(ChatTemplate&&) noexcept;
+    ~ChatTemplate();
+
+    // `variables` is the object of top-level names: messages, tools, add_generation_prompt, bos_token, eos_token,
+    // ... as Hugging Face transformers passes them. raise_exception in the template is kInvalidArgument.
+    Result<std::string> render(const nlohmann::ordered_json& variables) const;
+
+  private:
+    struct Impl;
+    explicit ChatTemplate(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ingot
