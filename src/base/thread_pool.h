@@ -1,0 +1,114 @@
+// Persistent threads for SPMD regions: run(f) calls f(worker) once on every thread, the caller being thread
+// 0, and returns when all have returned. Inside a region the workers share a barrier and counters that deal
+// out work dynamically. A thread that waits spins for a bounded time, then sleeps in the kernel; the spin
+// shrinks while it proves useless, so that a busy neighbour gets its core, and is zero with more threads than
+// cores. What the work is, and where it is stored, is its user's business.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace ingot {
+
+// Cores that this process may run on, as the scheduler affinity mask says; at least 1.
+uint32_t num_available_cores();
+
+// Blocks until `parties` threads have arrived. Everything written before an arrival is visible after it.
+class Barrier {
+  public:
+    Barrier(uint32_t parties, uint32_t max_spins) : parties_(parties), max_spins_(max_spins) {}
+
+    // `spins` is the waiting thread's own budget, adapted by each call; start it at max_spins.
+    void wait(uint32_t& spins);
+    uint32_t max_spins() const { return max_spins_; }
+
+  private:
+    const uint32_t parties_;
+    const uint32_t max_spins_;
+    alignas(64) std::atomic<uint32_t> arrived_{0};
+    alignas(64) std::atomic<uint32_t> phase_{0};
+};
+
+class ThreadPool;
+
+// A thread's part in a running region; every thread has its own. Barriers are counted, so all workers of a
+// region must call barrier() equally often.
+class Worker {
+  public:
+    uint32_t index() const { return index_; }
+    uint32_t count() const { return count_; }
+
+    // All workers must arrive before any goes on. Starts all counters again from zero.
+    void barrier();
+
+    // Takes `amount` from counter `counter` (< count()) and returns its value before: the first of the items
+    // that are now this worker's. A counter starts at zero in each region and after each barrier.
+    uint32_t claim(uint32_t counter, uint32_t amount);
+
+  private:
+    friend class ThreadPool;
+    Worker(ThreadPool& pool, uint32_t index, uint32_t count, uint32_t epoch)
+        : pool_(pool), index_(index), count_(count), epoch_(epoch) {}
+
+    ThreadPool& pool_;
+    const uint32_t index_;
+    const uint32_t count_;
+    uint32_t epoch_;
+};
+
+class ThreadPool {
+  public:
+    // num_threads >= 1, the caller's included; more than there are cores is allowed, and slower.
+    explicit ThreadPool(uint32_t num_threads);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    uint32_t num_threads() const { return num_threads_; }
+
+    // f(Worker&) on all threads. One caller at a time, never from inside a region; f must not throw.
+    template <typename F>
+    void run(F&& f) {
+        using Function = std::remove_reference_t<F>;
+        run_region([](void* function, Worker& worker) { (*static_cast<Function*>(function))(worker); },
+                   const_cast<void*>(static_cast<const void*>(std::addressof(f))));
+    }
+
+  private:
+    friend class Worker;
+    using Region = void (*)(void* function, Worker& worker);
+
+    // Items taken from one counter in one epoch; a counter of an older epoch stands at zero.
+    struct alignas(64) Counter {
+        std::atomic<uint64_t> epoch_and_value{0};
+    };
+    struct alignas(64) ThreadState {
+        uint32_t spins = 0;
+    };
+
+    void run_region(Region region, void* function);
+    void thread_main(uint32_t index);
+    uint32_t execute(uint32_t index);  // returns the region's last epoch
+
+    const uint32_t num_threads_;
+    Barrier barrier_;
+    std::unique_ptr<Counter[]> counters_;
+    std::unique_ptr<ThreadState[]> states_;
+    Region region_ = nullptr;  // null when the threads shall end
+    void* function_ = nullptr;
+    uint32_t epoch_ = 0;  // last epoch used; regions and the stretches between barriers have one each
+    std::vector<std::thread> threads_;
+};
+
+// Items [begin, end) of a static split of `count` items over the workers, in whole multiples of
+// `granularity`.
+struct Range {
+    size_t begin, end;
+};
+Range split_evenly(size_t count, const Worker& worker, size_t granularity = 1);
+
+}  // namespace ingot

@@ -1,0 +1,115 @@
+#include "base/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace ingot {
+namespace {
+
+// 1, odd, even, and more than any machine that runs the tests has cores for.
+class ThreadPoolOf : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolOf, testing::Values(1, 2, 3, 5, 33));
+
+TEST_P(ThreadPoolOf, EveryThreadRunsTheFunctionOncePerRegion) {
+    ThreadPool pool(GetParam());
+    std::vector<int> calls(GetParam(), 0);
+    for (int region = 1; region <= 200; ++region) {
+        pool.run([&](Worker& worker) {
+            EXPECT_EQ(GetParam(), worker.count());
+            ++calls[worker.index()];
+        });
+        for (int count : calls) ASSERT_EQ(region, count);
+    }
+}
+
+TEST_P(ThreadPoolOf, CallerIsThreadZero) {
+    ThreadPool pool(GetParam());
+    const std::thread::id caller = std::this_thread::get_id();
+    pool.run([&](Worker& worker) { EXPECT_EQ(worker.index() == 0, std::this_thread::get_id() == caller); });
+}
+
+TEST_P(ThreadPoolOf, BarrierShowsEveryWriteBeforeItToEveryThread) {
+    const uint32_t count = GetParam();
+    const int rounds = count > 8 ? 200 : 3000;
+    ThreadPool pool(count);
+    std::vector<uint32_t> written(count, 0);  // plain memory: only the barrier orders it
+    std::atomic<int> wrong = 0;
+    pool.run([&](Worker& worker) {
+        for (int round = 1; round <= rounds; ++round) {
+            written[worker.index()] = uint32_t(round);
+            worker.barrier();
+            for (uint32_t value : written) wrong += value != uint32_t(round);
+            worker.barrier();
+        }
+    });
+    EXPECT_EQ(0, wrong);
+}
+
+TEST_P(ThreadPoolOf, ClaimsDealOutEveryItemOnceAndStartAgainAfterABarrier) {
+    constexpr uint32_t kItems = 1000;
+    ThreadPool pool(GetParam());
+    std::vector<std::atomic<uint32_t>> taken(kItems);
+    for (int region = 0; region < 20; ++region) {
+        pool.run([&](Worker& worker) {
+            for (int op = 0; op < 5; ++op) {
+                const uint32_t counter = uint32_t(op) % worker.count();
+                for (uint32_t i; (i = worker.claim(counter, 7)) < kItems;) {
+                    for (uint32_t k = i; k < std::min(kItems, i + 7); ++k) ++taken[k];
+                }
+                worker.barrier();
+            }
+        });
+    }
+    for (const auto& count : taken) ASSERT_EQ(100u, count);
+}
+
+TEST_P(ThreadPoolOf, EvenSplitCoversEveryItemOnceInWholeUnits) {
+    ThreadPool pool(GetParam());
+    for (size_t count : {0, 1, 15, 16, 17, 100, 1000}) {
+        std::vector<std::atomic<int>> seen(count);
+        pool.run([&](Worker& worker) {
+            const Range range = split_evenly(count, worker, 16);
+            EXPECT_TRUE(range.begin % 16 == 0 || range.begin == count);
+            EXPECT_TRUE(range.end % 16 == 0 || range.end == count);
+            for (size_t i = range.begin; i < range.end; ++i) ++seen[i];
+        });
+        for (const auto& times : seen) ASSERT_EQ(1, times);
+    }
+}
+
+TEST(ThreadPool, PoolsAreMadeAndEndedWithoutRunningAnything) {
+    for (int i = 0; i < 50; ++i) ThreadPool pool(4);
+}
+
+// Threads asleep in the kernel (the pause is far longer than any spin) still wake for the next region.
+TEST(ThreadPool, SleepingThreadsWakeForTheNextRegion) {
+    ThreadPool pool(3);
+    std::atomic<int> calls = 0;
+    for (int i = 0; i < 5; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        pool.run([&](Worker&) { ++calls; });
+    }
+    EXPECT_EQ(15, calls);
+}
+
+// One worker comes late to each barrier, another one each time: the rest go to sleep and must be woken.
+TEST(ThreadPool, LateWorkerWakesTheOthers) {
+    ThreadPool pool(3);
+    std::atomic<int> passed = 0;
+    pool.run([&](Worker& worker) {
+        for (uint32_t round = 0; round < 12; ++round) {
+            if (worker.index() == round % 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            worker.barrier();
+            ++passed;
+        }
+    });
+    EXPECT_EQ(36, passed);
+}
+
+}  // namespace
+}  // namespace ingot
