@@ -1,0 +1,73 @@
+# Everything a user, a developer or CI does starts here. `make` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help packages packages-dev build model model-gemma3 demo test conformance test-asan test-tsan fuzz format \
+        check-format check-includes bench clean
+
+RELEASE := build/release
+INGOT   := $(RELEASE)/bin/ingot
+VENV    := build/conformance-venv
+FUZZ_SECONDS ?= 60
+# Extra arguments of every build, e.g. JOBS=-j1.
+JOBS ?=
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+packages: ## Install the Debian packages that build and tests need
+	@tools/install_packages.sh build
+
+packages-dev: ## Install what checks, sanitizers, fuzzing and benchmarks need on top
+	@tools/install_packages.sh build dev
+
+build: packages ## Build the program: build/release/bin/ingot
+	@tools/build.sh release $(JOBS) ingot
+
+model: ## Fetch the demo model (SmolLM2-135M-Instruct, 94 MiB)
+	@python3 tools/fetch.py smollm2
+
+model-gemma3: ## Fetch the second test model (Gemma 3 270M, 242 MiB, Gemma licence)
+	@python3 tools/fetch.py gemma3
+
+demo: build model ## Answer a prompt with the demo model
+	@echo "demo: $(INGOT) run -p 'The capital of France is' -n 48 --seed 1"
+	@$(INGOT) run -p 'The capital of France is' -n 48 --seed 1
+
+test: packages model model-gemma3 ## Build and run every test
+	@tools/build.sh release $(JOBS) all
+	@python3 tools/run_tests.py $(RELEASE)
+
+conformance: build $(VENV)/ready ## Compare tokenizers and chat templates with independent implementations
+	@python3 tools/fetch.py llama-cpp-python
+	@python3 tools/run_conformance.py --python $(VENV)/bin/python --program $(INGOT)
+
+$(VENV)/ready: tools/conformance/requirements.txt
+	@echo "conformance: installing $$(grep -v '^#' $< | xargs) into $(VENV)"
+	@python3 -m venv $(VENV) && $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@
+
+test-asan: packages-dev model ## Run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/build.sh asan $(JOBS) all
+	@python3 tools/run_tests.py build/asan --exclude-label model
+
+test-tsan: packages-dev ## Run the tests of the thread pool and the engine with ThreadSanitizer
+	@tools/build.sh tsan $(JOBS) base_tests llm_tests ingot
+	@python3 tools/run_tests.py build/tsan --name 'ThreadPool|Engine|Cpu|Kernel|Generate|Tiny'
+
+fuzz: packages-dev ## Run each fuzz target for FUZZ_SECONDS (60)
+	@tools/build.sh fuzz $(JOBS) all
+	@tools/run_fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+format: packages-dev ## Format every C++ file
+	@tools/check_format.sh --fix
+
+check-format: packages-dev ## Check that every C++ file is formatted
+	@tools/check_format.sh
+
+check-includes: ## Check the include direction of the libraries
+	@python3 tools/check_includes.py
+
+bench: build model ## Measure the demo model: prompt and generation tokens/s
+	@$(INGOT) bench SmolLM2-135M-Instruct.Q4_1.gguf
+
+clean: ## Remove every build
+	rm -rf build
