@@ -1,6 +1,6 @@
-// Reading GGUF files (v2 and v3, little-endian; source: the GGUF specification in the ggml repository). A file is
-// hostile: every count, offset, size and string is checked with overflow-safe arithmetic before it is used.
-// Does not know any architecture: keys and tensors are looked up by name by the model (llm/model).
+// Reading GGUF files (v2 and v3, little-endian; source: the GGUF specification in the ggml repository). A
+// file is hostile: every count, offset, size and string is checked with overflow-safe arithmetic before it is
+// used. Does not know any architecture: keys and tensors are looked up by name by the model (llm/model).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Array {
 };
 
 struct Value {
-    std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double, bool,
-                 std::string_view, Array>
+    std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double,
+                 bool, std::string_view, Array>
         value;
 };
 
@@ -42,8 +42,8 @@ struct MetadataEntry {
 struct TensorInfo {
     std::string_view name;
     QuantType type;
-    std::vector<uint64_t> shape;        // as in the file: shape[0] is the contiguous dimension (the row length)
-    std::span<const std::byte> data;    // in the mapping; valid as long as the File
+    std::vector<uint64_t> shape;      // as in the file: shape[0] is the contiguous dimension (the row length)
+    std::span<const std::byte> data;  // in the mapping; valid as long as the File
 
     uint64_t num_elements() const;
     uint64_t row_length() const { return shape.empty() ? 1 : shape[0]; }
@@ -52,7 +52,8 @@ struct TensorInfo {
 
 class File {
   public:
-    // Opens one file, or all parts of a split model given the path of its first part ("-00001-of-0000N.gguf").
+    // Opens one file, or all parts of a split model given the path of its first part
+    // ("-00001-of-0000N.gguf").
     static Result<File> open(const std::string& path);
     // Parses bytes that the caller keeps alive (tests, fuzzing). `name` stands for the path in messages.
     static Result<File> parse(std::span<const std::byte> bytes, std::string name);
@@ -70,8 +71,8 @@ class File {
     const Value* find(std::string_view key) const;
     const TensorInfo* find_tensor(std::string_view name) const;
 
-    // A missing key is kNotFound, another type kCorrupt; integers convert when the value fits. The message names
-    // file, key and what was found.
+    // A missing key is kNotFound, another type kCorrupt; integers convert when the value fits. The message
+    // names file, key and what was found.
     Result<uint64_t> get_uint(std::string_view key) const;
     Result<double> get_float(std::string_view key) const;
     Result<bool> get_bool(std::string_view key) const;

@@ -1,5 +1,5 @@
-// The storage types of weights: one table row each, with reference conversions. Fast paths live in the backends
-// and are tested against these. Layouts are GGUF's; type ids are those of the GGUF specification.
+// The storage types of weights: one table row each, with reference conversions. Fast paths live in the
+// backends and are tested against these. Layouts are GGUF's; type ids are those of the GGUF specification.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,27 @@
 namespace ingot {
 
 enum class QuantType : uint32_t {
-    kF32 = 0, kF16 = 1, kQ4_0 = 2, kQ4_1 = 3, kQ5_0 = 6, kQ5_1 = 7, kQ8_0 = 8, kQ2_K = 10, kQ3_K = 11,
-    kQ4_K = 12, kQ5_K = 13, kQ6_K = 14, kIQ4_NL = 20, kBF16 = 30, kMXFP4 = 39,
+    kF32 = 0,
+    kF16 = 1,
+    kQ4_0 = 2,
+    kQ4_1 = 3,
+    kQ5_0 = 6,
+    kQ5_1 = 7,
+    kQ8_0 = 8,
+    kQ2_K = 10,
+    kQ3_K = 11,
+    kQ4_K = 12,
+    kQ5_K = 13,
+    kQ6_K = 14,
+    kIQ4_NL = 20,
+    kBF16 = 30,
+    kMXFP4 = 39,
 };
 
 struct QuantTraits {
-    QuantType type;             // its value is the GGUF id
-    std::string_view name;      // "Q4_K", as users write it
-    uint32_t block_size;        // elements per block; rows are a whole number of blocks
+    QuantType type;         // its value is the GGUF id
+    std::string_view name;  // "Q4_K", as users write it
+    uint32_t block_size;    // elements per block; rows are a whole number of blocks
     uint32_t block_size_bytes;
     // `count` elements, a multiple of block_size; `count / block_size * block_size_bytes` bytes at `blocks`.
     // Blocks need no alignment.

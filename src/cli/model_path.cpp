@@ -1,0 +1,65 @@
+#include "cli/model_path.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "llm/gguf/split.h"
+
+namespace ingot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An empty variable counts as unset (XDG base directory specification).
+const char* environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool exists(const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+}
+
+}  // namespace
+
+Result<std::string> model_folder() {
+    if (const char* cache = environment("XDG_CACHE_HOME")) return (fs::path(cache) / "ingot/models").string();
+    if (const char* home = environment("HOME")) return (fs::path(home) / ".cache/ingot/models").string();
+    return fail(ErrorKind::kNotFound, "there is no model folder: neither XDG_CACHE_HOME nor HOME is set");
+}
+
+Result<std::string> resolve_model(const std::string& model) {
+    if (!model.empty() && exists(model)) return model;
+    INGOT_ASSIGN(const fs::path folder, model_folder());
+    if (model.empty()) {
+        const fs::path demo = folder / kDemoModel;
+        if (exists(demo)) return demo.string();
+        return fail(ErrorKind::kNotFound,
+                    "no MODEL given, and the demo model {} isn't there; run `make model` to get it",
+                    demo.string());
+    }
+    const bool plain_name = model.find('/') == std::string::npos;
+    if (!plain_name) return fail(ErrorKind::kNotFound, "{}: no such file", model);
+    if (exists(folder / model)) return (folder / model).string();
+    return fail(ErrorKind::kNotFound, "{}: no such file here or in {}; `ingot models` lists what is there",
+                model, folder.string());
+}
+
+Result<std::vector<std::string>> list_models() {
+    INGOT_ASSIGN(const fs::path folder, model_folder());
+    std::vector<std::string> names;
+    if (!exists(folder)) return names;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        const auto split = gguf::parse_split_name(name);
+        if (entry->path().extension() == ".gguf" && (!split || split->number == 1)) names.push_back(name);
+    }
+    if (error) return fail(ErrorKind::kIo, "{}: can't list: {}", folder.string(), error.message());
+    std::ranges::sort(names);
+    return names;
+}
+
+}  // namespace ingot::cli
