@@ -17,7 +17,7 @@ const char* environment(const char* name) {
     return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
     std::error_code ignored;
     return fs::exists(path, ignored);
 }
@@ -31,18 +31,18 @@ Result<std::string> model_folder() {
 }
 
 Result<std::string> resolve_model(const std::string& model) {
-    if (!model.empty() && exists(model)) return model;
+    if (!model.empty() && is_there(model)) return model;
     INGOT_ASSIGN(const fs::path folder, model_folder());
     if (model.empty()) {
         const fs::path demo = folder / kDemoModel;
-        if (exists(demo)) return demo.string();
+        if (is_there(demo)) return demo.string();
         return fail(ErrorKind::kNotFound,
                     "no MODEL given, and the demo model {} isn't there; run `make model` to get it",
                     demo.string());
     }
     const bool plain_name = model.find('/') == std::string::npos;
     if (!plain_name) return fail(ErrorKind::kNotFound, "{}: no such file", model);
-    if (exists(folder / model)) return (folder / model).string();
+    if (is_there(folder / model)) return (folder / model).string();
     return fail(ErrorKind::kNotFound, "{}: no such file here or in {}; `ingot models` lists what is there",
                 model, folder.string());
 }
@@ -50,7 +50,7 @@ Result<std::string> resolve_model(const std::string& model) {
 Result<std::vector<std::string>> list_models() {
     INGOT_ASSIGN(const fs::path folder, model_folder());
     std::vector<std::string> names;
-    if (!exists(folder)) return names;
+    if (!is_there(folder)) return names;
     std::error_code error;
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
         const std::string name = entry->path().filename().string();
