@@ -1,0 +1,36 @@
+#include "llm/graph/weights.h"
+
+namespace ingot::graph {
+
+Result<WeightId> WeightTable::add(Weight weight) {
+    if (by_name_.contains(weight.name)) {
+        return fail(ErrorKind::kInvalidArgument, "weight '{}' is registered twice", weight.name);
+    }
+    const QuantTraits& storage = ingot::traits(weight.type);
+    const uint64_t count = uint64_t(weight.rows) * weight.cols;
+    if (count == 0) {
+        return fail(ErrorKind::kInvalidArgument,
+                    "weight '{}' has {} rows of {} elements; at least one of each is accepted", weight.name,
+                    weight.rows, weight.cols);
+    }
+    if (weight.cols % storage.block_size != 0) {
+        return fail(ErrorKind::kCorrupt, "weight '{}' has rows of {} elements; {} accepts multiples of {}",
+                    weight.name, weight.cols, storage.name, storage.block_size);
+    }
+    const uint64_t expected = count / storage.block_size * storage.block_size_bytes;
+    if (!weight.data.empty() && weight.data.size() != expected) {
+        return fail(ErrorKind::kCorrupt, "weight '{}' ({} x {} {}) has {} bytes of data, {} expected",
+                    weight.name, weight.rows, weight.cols, storage.name, weight.data.size(), expected);
+    }
+    const WeightId id(uint32_t(weights_.size()));
+    by_name_.emplace(weight.name, id);
+    weights_.push_back(std::move(weight));
+    return id;
+}
+
+WeightId WeightTable::find(std::string_view name) const {
+    const auto found = by_name_.find(std::string(name));
+    return found == by_name_.end() ? WeightId() : found->second;
+}
+
+}  // namespace ingot::graph
