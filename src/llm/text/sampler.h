@@ -1,10 +1,13 @@
-// Chooses the next token from logits. Order of the steps: logit bias, penalties, then greedy, or top-k, typical,
-// top-p, min-p, temperature, draw. A given seed gives the same tokens on every machine.
+// Chooses the next token from logits. Order of the steps: logit bias, penalties, then greedy, or top-k,
+// typical, top-p, min-p, temperature, draw. A given seed gives the same tokens for the same logits on every
+// machine. The model is not its business, nor when to stop (stop.h, engine/generate.h).
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -22,28 +25,63 @@ struct SamplerOptions {
     float repeat_penalty = 1.0f;    // 1: off; divides positive logits, multiplies negative ones
     float presence_penalty = 0.0f;  // 0: off
     float frequency_penalty = 0.0f;
-    int32_t penalty_last_n = 64;    // how many of the last tokens the penalties look at; -1: all
+    int32_t penalty_last_n = 64;  // how many of the last tokens the penalties look at; -1: all
     uint64_t seed = 0;
-    std::vector<std::pair<TokenId, float>> logit_bias;
+    std::vector<std::pair<TokenId, float>> logit_bias;  // -infinity bans a token
 
     // kInvalidArgument names the option, its value and the accepted range.
     Result<void> validate() const;
 };
 
+// One numeric option: what users call it, where it is kept and which values are accepted. The only source of
+// command line flags and range checks.
+struct SamplerField {
+    std::string_view name;  // "top-k"
+    std::string_view help;
+    std::variant<float SamplerOptions::*, int32_t SamplerOptions::*> member;
+    double min, max;  // both accepted
+};
+
+std::span<const SamplerField> sampler_fields();
+
 class Sampler {
   public:
+    // `options` have passed validate().
     explicit Sampler(SamplerOptions options);
 
     // Tokens that are already in the context and count for the penalties.
     void accept(TokenId token);
-    // Logits are [vocab_size]; NaN anywhere is an Error (kCorrupt) that names the first index.
+    // Forgets all but the first `count` accepted tokens, if there are more.
+    void truncate(size_t count);
+    // Logits are [vocab_size]. kCorrupt: a NaN or +infinity (its index is named), or nothing left but
+    // -infinity; kInvalidArgument: a bias for an id outside the vocabulary. The chosen token is not accepted
+    // by itself.
     Result<TokenId> sample(std::span<const float> logits);
     const SamplerOptions& options() const { return options_; }
 
   private:
+    struct Candidate {
+        TokenId id;
+        float logit;
+        double weight;  // probability times a common factor
+    };
+    static bool more_likely(const Candidate& a, const Candidate& b);
+
+    Result<void> adjust(std::span<const float> logits);
+    void apply_penalties();
+    void keep_top_k();
+    void weigh(double temperature);
+    void keep_typical();
+    void keep_top_p();
+    void keep_min_p();
+    TokenId draw();
+
     SamplerOptions options_;
     uint64_t rng_state_;
     std::vector<TokenId> history_;
+    std::vector<float> logits_;          // of this step, biased and penalized
+    std::vector<Candidate> candidates_;  // sorted by more_likely once `sorted_`
+    bool sorted_ = false;
 };
 
 }  // namespace ingot
