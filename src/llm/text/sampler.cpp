@@ -20,7 +20,7 @@ constexpr SamplerField kFields[] = {
     {"typical", "Keep tokens of typical surprise that hold this much probability; 1: all",
      &SamplerOptions::typical_p, 0, 1},
     {"repeat-penalty", "Divide the logits of recent tokens by this; 1: off", &SamplerOptions::repeat_penalty,
-     0.01, 100},
+     0.1, 100},
     {"presence-penalty", "Take this off the logit of each recent token; 0: off",
      &SamplerOptions::presence_penalty, -100, 100},
     {"frequency-penalty", "The same for each time it occurred; 0: off", &SamplerOptions::frequency_penalty,
