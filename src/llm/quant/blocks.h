@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "base/half.h"
 
@@ -52,11 +53,25 @@ inline void store_half(std::byte* at, float value) {
     store_u16(at, float_to_half(value));
 }
 
+inline std::byte pack_nibbles(int low, int high) {
+    return std::byte(uint8_t(low | high << 4));
+}
 inline int low_nibble(uint8_t byte) {
     return byte & 0x0F;
 }
 inline int high_nibble(uint8_t byte) {
     return byte >> 4;
+}
+
+// Towards zero. A NaN and what doesn't fit an int give INT_MIN, as x86's conversion instruction does: blocks
+// whose inverse scale overflows (rows of subnormal values) are then the same bytes on every machine.
+inline int truncate_to_int(float value) {
+    return value >= -0x1p31f && value < 0x1p31f ? int(value) : std::numeric_limits<int>::min();
+}
+
+// 1 / scale, and 0 for 0: a block of zeros has no scale.
+inline float inverse_or_zero(float scale) {
+    return scale != 0.0f ? 1.0f / scale : 0.0f;
 }
 
 }  // namespace ingot::quant

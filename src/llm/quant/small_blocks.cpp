@@ -3,11 +3,11 @@
 // m are halves. Byte j of qs holds element j in its low nibble and element j + 16 in its high one; bit j of
 // qh is the fifth bit of element j.
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 
 #include "llm/quant/blocks.h"
 #include "llm/quant/conversions.h"
+#include "llm/quant/search.h"
 
 namespace ingot::quant {
 namespace {
@@ -49,29 +49,114 @@ void dequantize(const std::byte* blocks, float* values, size_t count) {
     }
 }
 
+template <Layout kLayout>
+void pack_codes(const int (&codes)[kSmallBlock], std::byte* block) {
+    std::byte* nibbles = block + kLayout.codes_at();
+    for (size_t j = 0; j < kSmallBlock / 2; ++j) {
+        nibbles[j] = pack_nibbles(codes[j] & 15, codes[j + kSmallBlock / 2] & 15);
+    }
+    if constexpr (kLayout.bits == 5) {
+        uint32_t high = 0;
+        for (size_t j = 0; j < kSmallBlock; ++j) high |= uint32_t(codes[j] >> 4 & 1) << j;
+        store_u32(block + kLayout.high_bits_at(), high);
+    }
+}
+
+// The extreme value becomes the code furthest from zero, -2^(bits - 1), whatever its sign: the scale takes
+// it.
+template <Layout kLayout>
+void quantize_around_zero(const float* values, std::byte* block) {
+    constexpr int kZero = 1 << (kLayout.bits - 1);
+    const float scale = extreme_of(values, kSmallBlock) / float(-kZero);
+    const float inverse = inverse_or_zero(scale);
+    int codes[kSmallBlock];
+    for (size_t j = 0; j < kSmallBlock; ++j) {
+        codes[j] = std::min(2 * kZero - 1,
+                            int(int8_t(truncate_to_int(values[j] * inverse + (float(kZero) + 0.5f)))));
+    }
+    store_half(block, scale);
+    pack_codes<kLayout>(codes, block);
+}
+
+template <Layout kLayout>
+void quantize_above_minimum(const float* values, std::byte* block) {
+    constexpr int kMaxCode = (1 << kLayout.bits) - 1;
+    const auto [minimum, maximum] = std::minmax_element(values, values + kSmallBlock);
+    const float scale = (*maximum - *minimum) / float(kMaxCode);
+    const float inverse = inverse_or_zero(scale);
+    int codes[kSmallBlock];
+    for (size_t j = 0; j < kSmallBlock; ++j) {
+        const int code = int8_t(truncate_to_int((values[j] - *minimum) * inverse + 0.5f));
+        codes[j] = std::min(kMaxCode, code);
+    }
+    store_half(block, scale);
+    store_half(block + 2, *minimum);
+    pack_codes<kLayout>(codes, block);
+}
+
+template <Layout kLayout>
+void quantize(const float* values, std::byte* blocks, size_t count) {
+    for (; count != 0; count -= kSmallBlock, values += kSmallBlock, blocks += kLayout.block_bytes()) {
+        if constexpr (kLayout.minimum) {
+            quantize_above_minimum<kLayout>(values, blocks);
+        } else {
+            quantize_around_zero<kLayout>(values, blocks);
+        }
+    }
+}
+
+constexpr Layout kQ4_0{4, false}, kQ4_1{4, true}, kQ5_0{5, false}, kQ5_1{5, true};
+constexpr size_t kQ8Bytes = 2 + kSmallBlock;
+
 }  // namespace
 
 void dequantize_q4_0(const std::byte* blocks, float* values, size_t count) {
-    dequantize<Layout{4, false}>(blocks, values, count);
+    dequantize<kQ4_0>(blocks, values, count);
+}
+
+void quantize_q4_0(const float* values, std::byte* blocks, size_t count) {
+    quantize<kQ4_0>(values, blocks, count);
 }
 
 void dequantize_q4_1(const std::byte* blocks, float* values, size_t count) {
-    dequantize<Layout{4, true}>(blocks, values, count);
+    dequantize<kQ4_1>(blocks, values, count);
+}
+
+void quantize_q4_1(const float* values, std::byte* blocks, size_t count) {
+    quantize<kQ4_1>(values, blocks, count);
 }
 
 void dequantize_q5_0(const std::byte* blocks, float* values, size_t count) {
-    dequantize<Layout{5, false}>(blocks, values, count);
+    dequantize<kQ5_0>(blocks, values, count);
+}
+
+void quantize_q5_0(const float* values, std::byte* blocks, size_t count) {
+    quantize<kQ5_0>(values, blocks, count);
 }
 
 void dequantize_q5_1(const std::byte* blocks, float* values, size_t count) {
-    dequantize<Layout{5, true}>(blocks, values, count);
+    dequantize<kQ5_1>(blocks, values, count);
+}
+
+void quantize_q5_1(const float* values, std::byte* blocks, size_t count) {
+    quantize<kQ5_1>(values, blocks, count);
 }
 
 void dequantize_q8_0(const std::byte* blocks, float* values, size_t count) {
-    constexpr size_t kBlockBytes = 2 + kSmallBlock;
-    for (; count != 0; count -= kSmallBlock, values += kSmallBlock, blocks += kBlockBytes) {
+    for (; count != 0; count -= kSmallBlock, values += kSmallBlock, blocks += kQ8Bytes) {
         const float scale = load_half(blocks);
         for (size_t j = 0; j < kSmallBlock; ++j) values[j] = float(load_signed_byte(blocks + 2 + j)) * scale;
+    }
+}
+
+void quantize_q8_0(const float* values, std::byte* blocks, size_t count) {
+    for (; count != 0; count -= kSmallBlock, values += kSmallBlock, blocks += kQ8Bytes) {
+        const float scale = std::fabs(extreme_of(values, kSmallBlock)) / 127.0f;
+        const float inverse = inverse_or_zero(scale);
+        store_half(blocks, scale);
+        for (size_t j = 0; j < kSmallBlock; ++j) {
+            store_byte(blocks + 2 + j, truncate_to_int(std::round(values[j] * inverse)));
+        }
     }
 }
 
