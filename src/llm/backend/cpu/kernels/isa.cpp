@@ -1,0 +1,88 @@
+#include "llm/backend/cpu/kernels/isa.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "base/check.h"
+#include "llm/backend/cpu/kernels/kernel_table.h"
+#include "llm/backend/cpu/kernels/tables.h"
+
+namespace ingot::cpu {
+namespace {
+
+bool always() {
+    return true;
+}
+
+struct IsaRow {
+    Isa isa;
+    std::string_view name;
+    bool (*available)();  // null: this build has no kernels for it
+    const KernelTable& (*table)();
+};
+
+// Worst first.
+constexpr IsaRow kIsas[] = {
+    {Isa::kPlain, "plain", always, plain_table},
+    {Isa::kAvx2, "avx2", nullptr, nullptr},
+    {Isa::kAvx512Vnni, "avx512-vnni", nullptr, nullptr},
+    {Isa::kNeonDot, "neon-dotprod", nullptr, nullptr},
+};
+
+// "avx512vnni" and "avx512-vnni" are the same name.
+std::string without_dashes(std::string_view name) {
+    std::string plain(name);
+    std::erase(plain, '-');
+    return plain;
+}
+
+std::string available_names() {
+    std::string names;
+    for (const Isa isa : available_isas()) names += (names.empty() ? "" : ", ") + std::string(to_string(isa));
+    return names;
+}
+
+}  // namespace
+
+std::string_view to_string(Isa isa) {
+    for (const IsaRow& row : kIsas) {
+        if (row.isa == isa) return row.name;
+    }
+    return "unknown";
+}
+
+std::vector<Isa> available_isas() {
+    std::vector<Isa> isas;
+    for (const IsaRow& row : kIsas) {
+        if (row.available != nullptr && row.available()) isas.push_back(row.isa);
+    }
+    return isas;
+}
+
+Result<Isa> choose_isa(std::string_view name) {
+    for (const IsaRow& row : kIsas) {
+        if (without_dashes(row.name) != without_dashes(name)) continue;
+        if (row.available != nullptr && row.available()) return row.isa;
+        return fail(ErrorKind::kUnsupported, "INGOT_CPU_ISA={}: this machine can run {}", name,
+                    available_names());
+    }
+    return fail(ErrorKind::kInvalidArgument, "INGOT_CPU_ISA={}: unknown name; this machine can run {}", name,
+                available_names());
+}
+
+Result<Isa> choose_isa() {
+    if (const char* name = std::getenv("INGOT_CPU_ISA"); name != nullptr && *name != '\0')
+        return choose_isa(name);
+    return available_isas().back();
+}
+
+const KernelTable& kernel_table(Isa isa) {
+    for (const IsaRow& row : kIsas) {
+        if (row.isa == isa && row.table != nullptr) return row.table();
+    }
+    check_failed(__FILE__, __LINE__, "kernel_table",
+                 fmt::format("this build has no kernels for {}", to_string(isa)));
+}
+
+}  // namespace ingot::cpu
