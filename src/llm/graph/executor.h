@@ -11,19 +11,22 @@
 #include <vector>
 
 #include "llm/backend/backend.h"
-#include "llm/graph/graph.h"
+#include "llm/graph/module.h"
 
 namespace ingot::graph {
+
+class Trace;
 
 // Data for one Input node; i32 or f32, exactly as many elements as the node has.
 struct InputData {
     std::string_view name;
     std::span<const std::byte> bytes;
+    bool is_float;
 
     InputData(std::string_view name_, std::span<const int32_t> values)
-        : name(name_), bytes(std::as_bytes(values)) {}
+        : name(name_), bytes(std::as_bytes(values)), is_float(false) {}
     InputData(std::string_view name_, std::span<const float> values)
-        : name(name_), bytes(std::as_bytes(values)) {}
+        : name(name_), bytes(std::as_bytes(values)), is_float(true) {}
 };
 
 struct ExecutorOptions {
@@ -58,19 +61,35 @@ class Executor {
         uint64_t splits = 0;  // of the last run
     };
     const Stats& stats() const { return stats_; }
-    // The compiled graph of `params`, nullptr if it was not built. For tests and `ingot info`.
+    // The compiled graph of `params`, nullptr if it was not built (or was dropped for others since).
     const Graph* find(const GraphParams& params) const;
+    const Module* find_module(const GraphParams& params) const;
 
   private:
     struct Instance;
 
     Result<Instance*> instance(const GraphParams& params, const Backend::Progress& progress);
+    void evict_if_full();
+    Result<void> bind(Instance& instance, const Backend::Progress& progress);
+    Result<void> bind_kv(const Graph& graph);
+    Result<void> bind_buffers(Instance& instance);
+    Result<void> dump(const Module& module);
+    Result<void> write_inputs(const Instance& instance, std::span<const InputData> inputs);
+    Result<void> copy_across(const Instance& instance, NodeId id, BackendId to);
 
     std::vector<Backend*> backends_;
     Build build_;
     ExecutorOptions options_;
     std::map<GraphParams, std::unique_ptr<Instance>> instances_;
     Instance* last_ = nullptr;
+    uint64_t clock_ = 0;
+    std::map<uint32_t, BackendId> kv_homes_;  // by layer
+    // Buffers by size; those of copies (true) apart from those of values.
+    std::map<std::pair<BackendId, bool>, std::multimap<size_t, BufferId>> pools_;
+    std::vector<std::byte> staging_;
+    std::map<size_t, std::vector<float>> host_outputs_;  // of backends without host_view
+    std::unique_ptr<Trace> trace_;
+    bool dumped_ = false;
     Stats stats_;
 };
 

@@ -128,17 +128,20 @@ class Graph {
     // Passes and the parser use this; model code goes through GraphBuilder. Nothing is checked here
     // (verify.h).
     Graph(GraphParams params, std::shared_ptr<const WeightTable> weights, std::vector<Node> nodes,
-          std::vector<NodeId> outputs)
+          std::vector<NodeId> outputs, std::vector<std::string> backends = {})
         : params_(params),
           weights_(std::move(weights)),
           nodes_(std::move(nodes)),
-          outputs_(std::move(outputs)) {}
+          outputs_(std::move(outputs)),
+          backends_(std::move(backends)) {}
 
     const GraphParams& params() const { return params_; }
     const WeightTable& weights() const { return *weights_; }
     const std::shared_ptr<const WeightTable>& shared_weights() const { return weights_; }
     std::span<const Node> nodes() const { return nodes_; }
     std::span<const NodeId> outputs() const { return outputs_; }  // values the caller reads after execution
+    // Names of the backends that the nodes' BackendId stand for; empty before the assign pass.
+    std::span<const std::string> backends() const { return backends_; }
     size_t size() const { return nodes_.size(); }
     const Node& operator[](NodeId id) const { return nodes_[id.index()]; }
 
@@ -151,6 +154,7 @@ class Graph {
     std::shared_ptr<const WeightTable> weights_;
     std::vector<Node> nodes_;
     std::vector<NodeId> outputs_;
+    std::vector<std::string> backends_;
 };
 
 }  // namespace ingot::graph

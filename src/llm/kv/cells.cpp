@@ -1,0 +1,141 @@
+#include "llm/kv/cells.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ingot::kv {
+namespace {
+
+// The window data of WindowMode::kSpan: all lo, then all hi.
+std::vector<int32_t> span_data(const std::vector<std::vector<Run>>& seen) {
+    const size_t tokens = seen.size();
+    std::vector<int32_t> data(2 * tokens);
+    for (size_t t = 0; t < tokens; ++t) {
+        data[t] = int32_t(seen[t][0].cell);
+        data[tokens + t] = int32_t(seen[t][0].cell + seen[t][0].length);
+    }
+    return data;
+}
+
+std::vector<int32_t> map_data(const std::vector<std::vector<Run>>& seen) {
+    std::vector<int32_t> data(seen.size() * graph::kMaxMapRuns * 2, 0);
+    for (size_t t = 0; t < seen.size(); ++t) {
+        for (size_t r = 0; r < seen[t].size(); ++r) {
+            data[(t * graph::kMaxMapRuns + r) * 2] = int32_t(seen[t][r].cell);
+            data[(t * graph::kMaxMapRuns + r) * 2 + 1] = int32_t(seen[t][r].length);
+        }
+    }
+    return data;
+}
+
+// The first `length` positions of a sequence.
+std::vector<Run> prefix(std::span<const Run> runs, uint32_t length) {
+    std::vector<Run> out;
+    for (const Run& run : runs) {
+        if (length == 0) break;
+        out.push_back({run.cell, std::min(run.length, length)});
+        length -= out.back().length;
+    }
+    return out;
+}
+
+}  // namespace
+
+uint32_t Cells::num_used() const {
+    uint32_t used = 0;
+    for (const auto& [sequence, runs] : runs_) used += length(sequence);
+    return used;
+}
+
+uint32_t Cells::length(SequenceId sequence) const {
+    uint32_t sum = 0;
+    for (const Run& run : runs(sequence)) sum += run.length;
+    return sum;
+}
+
+std::span<const Run> Cells::runs(SequenceId sequence) const {
+    const auto found = runs_.find(sequence);
+    return found == runs_.end() ? std::span<const Run>() : found->second;
+}
+
+bool Cells::is_free(uint32_t cell) const {
+    if (cell >= num_cells_) return false;
+    for (const auto& [sequence, runs] : runs_) {
+        for (const Run& run : runs) {
+            if (cell >= run.cell && cell < run.cell + run.length) return false;
+        }
+    }
+    return true;
+}
+
+Result<void> Cells::extend(SequenceId sequence, uint32_t count, std::vector<int32_t>& cells) {
+    std::vector<Run>& runs = runs_[sequence];
+    while (count > 0) {
+        // The cell behind the last run if it is free, else the first free one.
+        uint32_t cell = runs.empty() ? 0 : runs.back().cell + runs.back().length;
+        if (!is_free(cell)) {
+            cell = 0;
+            while (cell < num_cells_ && !is_free(cell)) ++cell;
+            if (cell == num_cells_) return fail(ErrorKind::kLimit, "no free KV cell of {} left", num_cells_);
+        }
+        if (runs.empty() || cell != runs.back().cell + runs.back().length) {
+            if (runs.size() == graph::kMaxMapRuns) {
+                return fail(ErrorKind::kLimit, "sequence {} would lie in more than {} runs of KV cells",
+                            sequence, graph::kMaxMapRuns);
+            }
+            runs.push_back({cell, 0});
+        }
+        for (; count > 0 && is_free(cell); ++cell, --count) {
+            ++runs.back().length;
+            cells.push_back(int32_t(cell));
+        }
+    }
+    return {};
+}
+
+Result<Placement> Cells::append(std::span<const Continuation> batch) {
+    uint32_t total = 0;
+    std::set<SequenceId> distinct;
+    for (const Continuation& c : batch) {
+        total += c.count;
+        if (c.count == 0 || !distinct.insert(c.sequence).second) {
+            return fail(ErrorKind::kInvalidArgument,
+                        "sequence {} continues by {} tokens, once or again; each sequence once, by one or "
+                        "more, is accepted",
+                        c.sequence, c.count);
+        }
+    }
+    if (total > num_cells_ - num_used()) {
+        return fail(ErrorKind::kLimit, "{} tokens need as many KV cells; {} of {} are free", total,
+                    num_cells_ - num_used(), num_cells_);
+    }
+    const auto before = runs_;
+    Placement placement;
+    std::vector<std::vector<Run>> seen;  // what each token may look at
+    for (const Continuation& c : batch) {
+        const uint32_t first = length(c.sequence);
+        if (auto extended = extend(c.sequence, c.count, placement.cells); !extended) {
+            runs_ = before;
+            return Failure(extended.error());
+        }
+        for (uint32_t i = 0; i < c.count; ++i) {
+            placement.positions.push_back(int32_t(first + i));
+            seen.push_back(prefix(runs(c.sequence), first + i + 1));
+        }
+    }
+    const bool single_runs = std::ranges::all_of(seen, [](const auto& runs) { return runs.size() == 1; });
+    const bool from_zero = single_runs && seen[0][0].cell == 0;
+    if (batch.size() == 1 && from_zero) return placement;
+    placement.window = single_runs ? graph::WindowMode::kSpan : graph::WindowMode::kMap;
+    placement.window_data = single_runs ? span_data(seen) : map_data(seen);
+    return placement;
+}
+
+void Cells::truncate(SequenceId sequence, uint32_t length) {
+    const auto found = runs_.find(sequence);
+    if (found == runs_.end()) return;
+    found->second = prefix(found->second, length);
+    if (found->second.empty()) runs_.erase(found);
+}
+
+}  // namespace ingot::kv
