@@ -35,7 +35,7 @@ struct GraphParams {
     uint32_t outputs = 1;  // rows whose logits are wanted; 0: the graph only fills the KV cache
     kv::Format kv_format = kv::Format::kF16;
     WindowMode window = WindowMode::kCausal;
-    FuseFlags fuse;
+    FuseFlags fuse = {};
     auto operator<=>(const GraphParams&) const = default;
 };
 
