@@ -19,4 +19,5 @@ echo "build: building ${*} in $folder"
 # A terminal gets ninja's one changing line; a log gets warnings and errors only.
 quiet=()
 [ -t 1 ] || quiet=(--quiet)
-ninja "${quiet[@]}" -C "$folder" "$@" | grep -v '^ninja: \(Entering directory\|no work to do\)' || [ "${PIPESTATUS[0]}" = 0 ]
+ninja "${quiet[@]}" -C "$folder" "$@" 2>&1 |
+    { grep -v -e '^ninja: Entering directory' -e '^ninja: no work to do' -e '^-- ' || true; }

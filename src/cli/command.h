@@ -1,5 +1,6 @@
 // What a subcommand is: one file that adds itself to the parser. main.cpp holds the table of all of them.
-// Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong usage.
+// Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong usage, 130 stopped by Ctrl-C
+// (kCancelled).
 #pragma once
 
 #include <functional>
@@ -16,6 +17,8 @@ using Action = std::function<Result<void>()>;
 // Declares the subcommand's flags on `app` and returns what it does.
 using AddCommand = Action (*)(CLI::App& app);
 
+Action add_bench(CLI::App& app);
 Action add_devices(CLI::App& app);
+Action add_run(CLI::App& app);
 
 }  // namespace ingot::cli

@@ -1,4 +1,5 @@
 // The program: parses the command line, runs one subcommand, turns its Error into a line on stderr.
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -6,6 +7,7 @@
 
 namespace {
 
+using ingot::ErrorKind;
 using ingot::cli::Action;
 
 struct Command {
@@ -18,28 +20,64 @@ constexpr Command kCommands[] = {
     {"devices", "List the devices that can run a model", ingot::cli::add_devices},
 };
 
+enum ExitCode { kDone = 0, kFailed = 1, kWrongUsage = 2, kInterrupted = 130 };
+
+// A first argument that is neither a flag nor a command, which CLI11 would call "not expected".
+bool is_unknown_command(int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return false;
+    return std::ranges::none_of(kCommands,
+                                [&](const Command& c) { return std::string_view(argv[1]) == c.name; });
+}
+
+int report_unknown_command(const char* name) {
+    std::string names;
+    for (const Command& command : kCommands)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", command.name);
+    fmt::print(stderr, "ingot: unknown command '{}'; there are: {}\n", name, names);
+    return kWrongUsage;
+}
+
+// Help goes to stdout; a mistake yields one line on stderr and where to find help.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kDone : kFailed;
+    const auto chosen = app.get_subcommands();
+    const std::string name = chosen.empty() ? "ingot" : "ingot " + chosen.front()->get_name();
+    fmt::print(stderr, "{}: {}\nRun `{} --help` for its flags.\n", name, error.what(), name);
+    return kWrongUsage;
+}
+
+int report_failure(const CLI::App& command, const ingot::Error& error) {
+    if (error.kind == ErrorKind::kCancelled) return kInterrupted;
+    fmt::print(stderr, "ingot {}: {}\n", command.get_name(), error.describe());
+    return kFailed;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Ingot runs large language models, and Metal kernels, on any machine."};
-    app.require_subcommand(1);
+    CLI::App app{"Ingot runs large language models, and Metal kernels, on any machine.", "ingot"};
+    app.require_subcommand(0, 1);
     app.set_version_flag("--version", INGOT_VERSION);
     std::vector<std::pair<CLI::App*, Action>> actions;
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.help);
         actions.emplace_back(sub, command.add(*sub));
     }
+    if (argc == 1) {
+        fmt::print("{}", app.help());
+        return kDone;
+    }
+    if (is_unknown_command(argc, argv)) return report_unknown_command(argv[1]);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return report_parse_error(app, error);
     }
     for (const auto& [sub, action] : actions) {
         if (!sub->parsed()) continue;
-        if (const auto result = action(); !result) {
-            fmt::print(stderr, "ingot {}: {}\n", sub->get_name(), result.error().describe());
-            return 1;
-        }
+        const auto result = action();
+        return result ? kDone : report_failure(*sub, result.error());
     }
-    return 0;
+    fmt::print(stderr, "{}", app.help());
+    return kWrongUsage;
 }

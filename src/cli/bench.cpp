@@ -1,0 +1,147 @@
+// `ingot bench`: how fast a model evaluates prompts (ppN) and generates tokens (tgN), measured as llama-bench
+// does: random tokens, no sampling, an empty context before each repetition, one repetition that doesn't
+// count.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <random>
+
+#include <sys/resource.h>
+
+#include "cli/bench_report.h"
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/model_facts.h"
+#include "cli/progress.h"
+
+namespace ingot::cli {
+namespace {
+
+struct Flags {
+    ModelFlags model;
+    std::vector<uint32_t> prompts = {512}, generations = {128};
+    uint32_t repetitions = 3;
+    std::string output = "md";
+};
+
+using Printer = std::string (*)(const BenchReport&);
+struct Format {
+    std::string_view name;
+    Printer print;
+};
+constexpr Format kFormats[] = {{"md", to_markdown}, {"csv", to_csv}, {"json", to_json}};
+
+uint64_t peak_memory_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+#ifdef __APPLE__
+    return uint64_t(usage.ru_maxrss);
+#else
+    return uint64_t(usage.ru_maxrss) * 1024;
+#endif
+}
+
+std::vector<TokenId> random_tokens(size_t count, uint32_t vocab_size) {
+    std::mt19937 random(1);
+    std::vector<TokenId> tokens(count);
+    for (TokenId& token : tokens) token = TokenId(random() % vocab_size);
+    return tokens;
+}
+
+// Seconds for one repetition of `test` from an empty context.
+Result<double> measure(Engine& engine, const BenchTest& test) {
+    const size_t count = std::max(test.prompt_tokens, test.generated_tokens);
+    const std::vector<TokenId> tokens = random_tokens(count, engine.vocab_size());
+    engine.truncate(0);
+    const auto start = std::chrono::steady_clock::now();
+    if (test.prompt_tokens) {
+        INGOT_TRY(engine.forward(tokens));
+    } else {
+        for (const TokenId& token : tokens) INGOT_TRY(engine.forward({&token, 1}));
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Result<void> run_tests(Engine& engine, uint32_t repetitions, BenchReport& report) {
+    ProgressBar bar("measuring");
+    const double steps = double(report.tests.size()) * (repetitions + 1);
+    double done = 0;
+    for (BenchTest& test : report.tests) {
+        bar.update(done++ / steps, test.name());
+        // Its end counts only for the first test, where it is the first token after loading.
+        INGOT_ASSIGN(const double warm_up, measure(engine, test));
+        if (&test == &report.tests.front()) {
+            report.first_token_seconds = test.prompt_tokens ? warm_up : warm_up / test.tokens();
+            report.first_token_prompt = std::max(test.prompt_tokens, 1u);
+        }
+        for (uint32_t i = 0; i < repetitions; ++i) {
+            bar.update(done++ / steps, test.name());
+            INGOT_ASSIGN(const double seconds, measure(engine, test));
+            test.seconds.push_back(seconds);
+        }
+    }
+    return {};
+}
+
+Result<void> bench(Flags flags) {
+    BenchReport report;
+    for (const uint32_t n : flags.prompts)
+        if (n > 0) report.tests.push_back({.prompt_tokens = n, .generated_tokens = 0, .seconds = {}});
+    for (const uint32_t n : flags.generations)
+        if (n > 0) report.tests.push_back({.prompt_tokens = 0, .generated_tokens = n, .seconds = {}});
+    if (report.tests.empty())
+        return fail(ErrorKind::kInvalidArgument, "nothing to measure: -p and -n are both 0");
+    if (flags.model.engine.context == 0) {
+        for (const BenchTest& test : report.tests)
+            flags.model.engine.context = std::max(flags.model.engine.context, uint32_t(test.tokens()));
+    }
+
+    INGOT_ASSIGN(const LoadedModel model, load_model(flags.model));
+    Engine& engine = *model.engine;
+    const ModelFacts facts = model_facts(engine.file());
+    report.file_name = std::filesystem::path(engine.file().path()).filename().string();
+    report.model = facts.name;
+    report.quant = facts.quant;
+    report.weight_bytes = facts.weight_bytes;
+    report.parameters = facts.parameters;
+    report.backend = engine.stats().backend;
+    report.threads = engine.threads();
+    report.load_seconds = engine.stats().load_seconds;
+    INGOT_TRY(run_tests(engine, flags.repetitions, report));
+    report.peak_memory_bytes = peak_memory_bytes();
+
+    const auto format = std::ranges::find(kFormats, flags.output, &Format::name);
+    fmt::print("{}", format->print(report));
+    return {};
+}
+
+std::string known_format(const std::string& name) {
+    if (std::ranges::find(kFormats, name, &Format::name) != std::end(kFormats)) return {};
+    return fmt::format("unknown format '{}'; accepted are md, csv and json", name);
+}
+
+}  // namespace
+
+Action add_bench(CLI::App& app) {
+    auto flags = std::make_shared<Flags>();
+    add_model_flags(app, flags->model, false);
+    app.add_option("-p,--prompt", flags->prompts, "Prompt lengths to measure; 0: none")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(whole_number(0, 1 << 20))
+        ->option_text("N,... [512]");
+    app.add_option("-n,--max-tokens", flags->generations, "Numbers of generated tokens to measure; 0: none")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(whole_number(0, 1 << 20))
+        ->option_text("N,... [128]");
+    app.add_option("-r,--repetitions", flags->repetitions, "How often each test is repeated")
+        ->check(whole_number(1, 1000))
+        ->option_text("N [3]");
+    app.add_option("-o,--output", flags->output, "How to print the figures")
+        ->check(CLI::Validator([](std::string& name) { return known_format(name); }, ""))
+        ->option_text("md|csv|json [md]");
+    return [flags] { return bench(*flags); };
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,36 @@
+#include "cli/load.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/mapped_file.h"
+#include "cli/model_path.h"
+#include "cli/progress.h"
+
+namespace ingot::cli {
+
+Result<LoadedModel> load_model(const ModelFlags& flags) {
+    INGOT_ASSIGN(const std::string path, resolve_model(flags.model));
+    EngineOptions options = flags.engine;
+    ProgressBar bar("loading");
+    options.progress = [&bar](float fraction) {
+        bar.update(fraction);
+        return true;
+    };
+    INGOT_ASSIGN(auto engine, Engine::load(path, std::move(options)));
+    INGOT_ASSIGN(auto tokenizer, Tokenizer::from_gguf(engine->file()));
+    return LoadedModel{std::move(engine), std::move(tokenizer)};
+}
+
+Result<std::string> read_text(const std::string& path) {
+    if (path != "-") return read_text_file(path);
+    std::string text;
+    char block[1 << 16];
+    while (const size_t count = std::fread(block, 1, sizeof block, stdin)) text.append(block, count);
+    if (std::ferror(stdin))
+        return fail(ErrorKind::kIo, "can't read standard input: {}", std::strerror(errno));
+    return text;
+}
+
+}  // namespace ingot::cli

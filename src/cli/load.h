@@ -1,0 +1,25 @@
+// Opening what a command line names: the model with its tokenizer, under a progress bar, and text from a
+// flag, a file or stdin.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "llm/engine/engine.h"
+#include "llm/text/tokenizer.h"
+
+namespace ingot::cli {
+
+struct LoadedModel {
+    std::unique_ptr<Engine> engine;
+    Tokenizer tokenizer;
+};
+
+Result<LoadedModel> load_model(const ModelFlags& flags);
+
+// The file, or stdin for "-". Trailing newlines are kept.
+Result<std::string> read_text(const std::string& path);
+
+}  // namespace ingot::cli

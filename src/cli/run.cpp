@@ -1,0 +1,84 @@
+// `ingot run`: completes a prompt as it stands, without a chat template, and streams the text to stdout.
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/load.h"
+#include "llm/engine/generate.h"
+
+namespace ingot::cli {
+namespace {
+
+struct Flags {
+    ModelFlags model;
+    SamplingFlags sampling;
+    std::optional<std::string> prompt, file;
+    uint32_t max_tokens = 0;
+    bool quiet = false;
+};
+
+Result<std::string> prompt_text(const Flags& flags) {
+    if (flags.prompt) return *flags.prompt;
+    if (flags.file) return read_text(*flags.file);
+    if (isatty(STDIN_FILENO)) fmt::print(stderr, "Type the prompt, then Ctrl-D:\n");
+    return read_text("-");
+}
+
+// "prompt: 5 tokens, 120.3 tokens/s; generated: ..."; the rates are left out where nothing was measured.
+std::string summary(const Generation& generation, const SamplerOptions& sampler) {
+    std::string text =
+        fmt::format("prompt: {} tokens, {:.1f} tokens/s; generated: {} tokens", generation.prompt_tokens,
+                    generation.prompt_rate(), generation.tokens.size());
+    if (generation.decode_steps > 0) text += fmt::format(", {:.1f} tokens/s", generation.decode_rate());
+    if (!sampler.greedy && sampler.temperature > 0) text += fmt::format("; seed {}", sampler.seed);
+    if (generation.finish == FinishReason::kContextFull) text += "; the context is full (--ctx)";
+    if (generation.finish == FinishReason::kCancelled) text += "; stopped by Ctrl-C";
+    return text;
+}
+
+Result<void> run(const Flags& flags) {
+    INGOT_ASSIGN(const SamplerOptions sampler_options, flags.sampling.options());
+    INGOT_ASSIGN(const std::string text, prompt_text(flags));
+    INGOT_ASSIGN(const LoadedModel model, load_model(flags.model));
+    INGOT_ASSIGN(const auto prompt, model.tokenizer.encode(text));
+
+    Sampler sampler(sampler_options);
+    const Interrupt interrupt;
+    GenerateOptions options;
+    options.max_tokens = flags.max_tokens;
+    options.stop = flags.sampling.stop;
+    options.cancel = &interrupt.flag();
+    options.on_text = [](std::string_view part) {
+        std::fwrite(part.data(), 1, part.size(), stdout);
+        std::fflush(stdout);
+    };
+    INGOT_ASSIGN(const Generation generation,
+                 generate(*model.engine, model.tokenizer, sampler, prompt, options));
+    if (!generation.text.ends_with('\n')) std::fputc('\n', stdout);
+    if (std::fflush(stdout) != 0) return fail(ErrorKind::kIo, "can't write the answer to standard output");
+    if (!flags.quiet) fmt::print(stderr, "{}\n", summary(generation, sampler_options));
+    if (generation.finish == FinishReason::kCancelled)
+        return fail(ErrorKind::kCancelled, "stopped by Ctrl-C");
+    return {};
+}
+
+}  // namespace
+
+Action add_run(CLI::App& app) {
+    auto flags = std::make_shared<Flags>();
+    add_model_flags(app, flags->model, false);
+    auto* prompt = app.add_option("-p,--prompt", flags->prompt, "The text to continue")->option_text("TEXT");
+    app.add_option("-f,--file", flags->file, "Read the prompt from a file; - or neither flag: from stdin")
+        ->option_text("FILE")
+        ->excludes(prompt);
+    app.add_option("-n,--max-tokens", flags->max_tokens, "Generate at most N tokens; 0: until the model ends")
+        ->check(whole_number(0, 1 << 30))
+        ->option_text("N [0]");
+    app.add_flag("-q,--quiet", flags->quiet, "No closing line with the rates on stderr");
+    add_sampling_flags(app, flags->sampling);
+    return [flags] { return run(*flags); };
+}
+
+}  // namespace ingot::cli
