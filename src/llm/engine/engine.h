@@ -5,26 +5,30 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "llm/gguf/gguf.h"
+#include "llm/kv/format.h"
 #include "llm/text/tokenizer.h"
 
 namespace ingot {
 
 struct EngineOptions {
-    uint32_t threads = 0;       // 0: one per physical core that this process may use
-    uint32_t context = 0;       // KV cells; 0: the model's training context, at most 4096
-    uint32_t batch = 512;       // most tokens per graph; longer input is run in chunks
+    uint32_t threads = 0;  // 0: one per physical core that this process may use
+    uint32_t context = 0;  // KV cells; 0: the model's training context, at most 4096
+    uint32_t batch = 512;  // most tokens per graph; longer input is run in chunks
     std::string device = "cpu";
     bool fuse = true;
-    std::string dump_graph;     // path of a .dot file, written once per distinct graph; empty: off
-    std::string trace;          // path of a .json file; empty: off
+    // Of cached keys and values; none: chosen by their size (model/memory.h).
+    std::optional<kv::Format> kv_format = {};
+    std::string dump_graph = {};  // path of a .dot file, written once per distinct graph; empty: off
+    std::string trace = {};       // path of a .json file; empty: off
     // Called while weights are prepared, with a fraction 0..1; returning false cancels (kCancelled).
-    std::function<bool(float)> progress;
+    std::function<bool(float)> progress = {};
 };
 
 class Engine {
@@ -34,13 +38,13 @@ class Engine {
 
     virtual const gguf::File& file() const = 0;
     virtual uint32_t vocab_size() const = 0;
-    virtual uint32_t context() const = 0;           // cells
-    virtual uint32_t num_tokens() const = 0;        // in the KV cache now; the next token's position
+    virtual uint32_t context() const = 0;     // cells
+    virtual uint32_t num_tokens() const = 0;  // in the KV cache now; the next token's position
     virtual uint32_t threads() const = 0;
 
-    // Runs `tokens` after what is cached. Returns the logits of the last one, [vocab_size], valid until the next
-    // call. kLimit if they don't fit the context (nothing is run), kInvalidArgument if empty or an id is outside
-    // the vocabulary.
+    // Runs `tokens` after what is cached. Returns the logits of the last one, [vocab_size], valid until the
+    // next call. kLimit if they don't fit the context (nothing is run), kInvalidArgument if empty or an id is
+    // outside the vocabulary.
     virtual Result<std::span<const float>> forward(std::span<const TokenId> tokens) = 0;
     // The same with the logits of tokens [first_output, tokens.size()), rows of [vocab_size], handed to `row`
     // (index into tokens, logits) chunk by chunk.
@@ -51,9 +55,9 @@ class Engine {
 
     // Facts for `ingot info`, `bench` and tests.
     struct Stats {
-        std::string backend;             // "cpu (avx512-vnni)"
+        std::string backend;  // "cpu (avx512-vnni)"
         uint64_t weight_bytes = 0, kv_bytes = 0, compute_bytes = 0;
-        uint64_t graphs_built = 0;       // distinct graphs built so far; decode steps reuse one
+        uint64_t graphs_built = 0;  // distinct graphs built so far; decode steps reuse one
         double load_seconds = 0;
     };
     virtual Stats stats() const = 0;

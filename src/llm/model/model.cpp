@@ -1,11 +1,10 @@
 #include "llm/model/model.h"
 
 #include "llm/graph/builder.h"
-#include "llm/model/weights.h"
 
 namespace ingot::model {
 
-Result<Model> Model::load(const gguf::File& file) {
+Result<Model> Model::load(const gguf::File& file, const LoadProgress& progress) {
     INGOT_ASSIGN(const std::string_view name, file.get_string("general.architecture"));
     const Result<const Architecture*> architecture = find_architecture(name);
     if (!architecture) return Failure(with_context(architecture.error(), file.path()));
@@ -13,7 +12,7 @@ Result<Model> Model::load(const gguf::File& file) {
     const Keys keys(file, row.name);
     INGOT_ASSIGN(HyperParams hyper, read_hyper_params(keys, row.rope_style));
     if (row.read) INGOT_TRY(row.read(keys, hyper));
-    INGOT_ASSIGN(auto weights, load_weights(file, row, hyper));
+    INGOT_ASSIGN(auto weights, load_weights(file, row, hyper, progress));
     return Model(row, std::move(hyper), std::move(weights));
 }
 

@@ -10,6 +10,7 @@
 #include "llm/graph/graph.h"
 #include "llm/model/architecture.h"
 #include "llm/model/hyper_params.h"
+#include "llm/model/weights.h"
 
 namespace ingot::model {
 
@@ -17,7 +18,7 @@ class Model {
   public:
     // Refuses an unknown architecture, bad numbers, and tensors that are missing, unexpected, of another
     // shape or not finite (weights.h says what is looked at).
-    static Result<Model> load(const gguf::File& file);
+    static Result<Model> load(const gguf::File& file, const LoadProgress& progress = {});
 
     const Architecture& architecture() const { return *architecture_; }
     const HyperParams& hyper() const { return hyper_; }

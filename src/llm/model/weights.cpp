@@ -116,7 +116,10 @@ Result<graph::Weight> checked_weight(const gguf::TensorInfo& tensor, const Tenso
 
 class Loader {
   public:
-    Loader(const gguf::File& file, const HyperParams& hyper) : file_(file), hyper_(hyper) {}
+    Loader(const gguf::File& file, const HyperParams& hyper, const LoadProgress& progress)
+        : file_(file), hyper_(hyper), progress_(progress) {
+        for (const gguf::TensorInfo& tensor : file.tensors()) total_bytes_ += tensor.data.size();
+    }
 
     Result<void> load(std::span<const TensorRule> rules) {
         for (const TensorRule& rule : rules) {
@@ -152,12 +155,18 @@ class Loader {
         if (!tensor) return fail(ErrorKind::kNotFound, "{}: tensor '{}' is missing", file_.path(), name);
         Result<graph::Weight> weight = checked_weight(*tensor, rule, hyper_);
         if (!weight) return Failure(with_context(weight.error(), file_.path()));
+        done_bytes_ += weight->data.size();
         INGOT_TRY(table_->add(*std::move(weight)));
+        if (progress_ && !progress_(done_bytes_, total_bytes_)) {
+            return fail(ErrorKind::kCancelled, "loading was cancelled");
+        }
         return {};
     }
 
     const gguf::File& file_;
     const HyperParams& hyper_;
+    const LoadProgress& progress_;
+    uint64_t done_bytes_ = 0, total_bytes_ = 0;
     std::shared_ptr<graph::WeightTable> table_ = std::make_shared<graph::WeightTable>();
 };
 
@@ -183,8 +192,9 @@ Result<void> check_finite(const gguf::TensorInfo& tensor) {
 
 Result<std::shared_ptr<const graph::WeightTable>> load_weights(const gguf::File& file,
                                                                const Architecture& architecture,
-                                                               const HyperParams& hyper) {
-    Loader loader(file, hyper);
+                                                               const HyperParams& hyper,
+                                                               const LoadProgress& progress) {
+    Loader loader(file, hyper, progress);
     INGOT_TRY(loader.load(common_tensors()));
     INGOT_TRY(loader.load(architecture.tensors));
     return loader.finish(architecture.name);

@@ -53,7 +53,7 @@ std::span<const WeightId> vectors_of(const Node& node) {
 Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options) {
     INGOT_ASSIGN(const Isa isa, options.isa.empty() ? choose_isa() : choose_isa(options.isa));
     const uint32_t threads = options.threads == 0 ? num_available_cores() : options.threads;
-    return std::unique_ptr<CpuBackend>(new CpuBackend(isa, threads));
+    return std::unique_ptr<CpuBackend>(new CpuBackend(isa, threads, options.on_packed));
 }
 
 std::string CpuBackend::description() const {
@@ -113,6 +113,7 @@ Result<void> CpuBackend::prepare_matrix(const graph::WeightTable& weights, Weigh
     const graph::Weight& w = weights[id];
     auto packed = PackedMatrix::prepare(kernels_, w.type, w.rows, w.cols, w.data, &pool_);
     if (!packed) return Failure(with_context(packed.error(), fmt::format("tensor '{}'", w.name)));
+    if (packed->owns_storage() && on_packed_) on_packed_(w.name);
     matrices_.emplace(id, *std::move(packed));
     return {};
 }

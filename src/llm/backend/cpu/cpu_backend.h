@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,8 +51,11 @@ class CpuBackend final : public Backend {
   public:
     struct Options {
         uint32_t threads = 0;  // 0: one per core that this process may use
-        std::string
-            isa;  // as users write it (kernels/isa.h); empty: the best one, or what INGOT_CPU_ISA says
+        // As users write it (kernels/isa.h); empty: the best one, or what INGOT_CPU_ISA says.
+        std::string isa = {};
+        // Called with the name of each tensor that was copied into a layout of our own: its bytes in the file
+        // are hardly read any more (rows of a tied embedding still are).
+        std::function<void(std::string_view)> on_packed = {};
     };
     static Result<std::unique_ptr<CpuBackend>> create(const Options& options);
 
@@ -96,7 +100,8 @@ class CpuBackend final : public Backend {
     std::byte* workspace() const { return workspace_.data(); }
 
   private:
-    CpuBackend(Isa isa, uint32_t threads) : kernels_(kernel_table(isa)), pool_(threads) {}
+    CpuBackend(Isa isa, uint32_t threads, std::function<void(std::string_view)> on_packed)
+        : kernels_(kernel_table(isa)), pool_(threads), on_packed_(std::move(on_packed)) {}
 
     Result<void> prepare_matrix(const graph::WeightTable& weights, graph::WeightId id);
     Result<std::span<std::byte>> kv_rows(uint32_t layer, KvSide side, uint32_t first_cell,
@@ -104,6 +109,7 @@ class CpuBackend final : public Backend {
 
     const KernelTable& kernels_;
     ThreadPool pool_;
+    const std::function<void(std::string_view)> on_packed_;
     std::vector<Block> buffers_;
     std::multimap<size_t, BufferId> free_;
     const graph::WeightTable* weights_ = nullptr;  // the one table that the ids below index

@@ -1,0 +1,205 @@
+#include "llm/engine/engine.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/cpu_topology.h"
+#include "llm/backend/cpu/cpu_backend.h"
+#include "llm/graph/executor.h"
+#include "llm/kv/cells.h"
+#include "llm/model/memory.h"
+#include "llm/model/model.h"
+
+namespace ingot {
+namespace {
+
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMaxBatch = 1u << 16;
+constexpr uint32_t kMaxDefaultContext = 4096;
+// Logits that one graph yields at most: 256 rows of a vocabulary of 65536. More rows come in several graphs.
+constexpr size_t kMaxLogitsBytes = 64u << 20;
+constexpr kv::SequenceId kSequence = 0;
+
+Result<void> check(const EngineOptions& options) {
+    if (options.device != "cpu") {
+        return fail(ErrorKind::kUnsupported, "device '{}' is unknown; cpu is accepted", options.device);
+    }
+    if (options.threads > kMaxThreads) {
+        return fail(ErrorKind::kInvalidArgument, "{} threads; 1 to {} are accepted", options.threads,
+                    kMaxThreads);
+    }
+    if (options.batch == 0 || options.batch > kMaxBatch) {
+        return fail(ErrorKind::kInvalidArgument, "a batch of {} tokens; 1 to {} are accepted", options.batch,
+                    kMaxBatch);
+    }
+    return {};
+}
+
+class GraphEngine final : public Engine {
+  public:
+    GraphEngine(EngineOptions options, std::unique_ptr<gguf::File> file, model::Model model,
+                std::unique_ptr<cpu::CpuBackend> backend, uint32_t context)
+        : options_(std::move(options)),
+          file_(std::move(file)),
+          model_(std::move(model)),
+          backend_(std::move(backend)),
+          executor_({backend_.get()}, [this](const graph::GraphParams& p) { return model_.build(p); },
+                    {.kv_cells = context,
+                     .dump_graph = options_.dump_graph,
+                     .trace = options_.trace,
+                     .print_after = {}}),
+          cells_(context) {}
+
+    // Packs the weights and builds the graph of a decode step.
+    Result<void> prepare(const Backend::Progress& progress) {
+        return executor_.prepare(params(1, 1), progress);
+    }
+    void set_load_seconds(double seconds) { load_seconds_ = seconds; }
+
+    const gguf::File& file() const override { return *file_; }
+    uint32_t vocab_size() const override { return model_.hyper().vocab; }
+    uint32_t context() const override { return cells_.num_cells(); }
+    uint32_t num_tokens() const override { return cells_.length(kSequence); }
+    uint32_t threads() const override { return backend_->num_threads(); }
+
+    Result<std::span<const float>> forward(std::span<const TokenId> tokens) override {
+        std::span<const float> logits;
+        INGOT_TRY(run(tokens, tokens.size() - 1, [&](size_t, std::span<const float> row) { logits = row; }));
+        return logits;
+    }
+    Result<void> forward_all(std::span<const TokenId> tokens, size_t first_output,
+                             const std::function<void(size_t, std::span<const float>)>& row) override {
+        return run(tokens, first_output, row);
+    }
+    void truncate(uint32_t count) override { cells_.truncate(kSequence, count); }
+
+    Stats stats() const override {
+        const Backend::Memory memory = backend_->memory();
+        return {.backend = backend_->description(),
+                .weight_bytes = memory.weight_bytes,
+                .kv_bytes = memory.kv_bytes,
+                .compute_bytes = memory.buffer_bytes,
+                .graphs_built = executor_.stats().graphs_built,
+                .load_seconds = load_seconds_};
+    }
+
+  private:
+    using Row = std::function<void(size_t, std::span<const float>)>;
+
+    graph::GraphParams params(size_t tokens, size_t outputs) const {
+        graph::GraphParams params;
+        params.tokens = uint32_t(tokens);
+        params.outputs = uint32_t(outputs);
+        params.kv_format = options_.kv_format.value_or(model::default_kv_format(model_.hyper()));
+        if (!options_.fuse) params.fuse = {.glu = false, .qkv = false, .ffn = false};
+        return params;
+    }
+
+    Result<void> check(std::span<const TokenId> tokens, size_t first_output) const {
+        if (tokens.empty())
+            return fail(ErrorKind::kInvalidArgument, "no tokens to run; one or more are accepted");
+        if (first_output >= tokens.size()) {
+            return fail(ErrorKind::kInvalidArgument,
+                        "the first output is {} of {} tokens; one of them is accepted", first_output,
+                        tokens.size());
+        }
+        for (const TokenId token : tokens) {
+            if (token >= 0 && uint32_t(token) < vocab_size()) continue;
+            return fail(ErrorKind::kInvalidArgument, "token id {} is outside the vocabulary of {}", token,
+                        vocab_size());
+        }
+        if (tokens.size() > context() - num_tokens()) {
+            return fail(ErrorKind::kLimit, "{} tokens don't fit: {} of the context's {} are taken",
+                        tokens.size(), num_tokens(), context());
+        }
+        return {};
+    }
+
+    // All of `tokens`, or on an error none of them.
+    Result<void> run(std::span<const TokenId> tokens, size_t first_output, const Row& row) {
+        INGOT_TRY(check(tokens, first_output));
+        const uint32_t before = num_tokens();
+        const size_t max_outputs = std::max<size_t>(1, kMaxLogitsBytes / (sizeof(float) * vocab_size()));
+        for (size_t done = 0; done < tokens.size();) {
+            size_t count = std::min<size_t>(options_.batch, tokens.size() - done);
+            size_t outputs = done + count - std::min(done + count, std::max(done, first_output));
+            if (outputs > max_outputs) {
+                count -= outputs - max_outputs;
+                outputs = max_outputs;
+            }
+            if (auto ran = run_chunk(tokens.subspan(done, count), outputs, done, row); !ran) {
+                truncate(before);
+                return ran;
+            }
+            done += count;
+        }
+        return {};
+    }
+
+    // One graph: `outputs` rows of logits, of the last tokens of `chunk`, which starts at index `first`.
+    Result<void> run_chunk(std::span<const TokenId> chunk, size_t outputs, size_t first, const Row& row) {
+        const kv::Continuation continuation{kSequence, uint32_t(chunk.size())};
+        INGOT_ASSIGN(const kv::Placement placement, cells_.append({&continuation, 1}));
+        std::vector<int32_t> output_rows(outputs);
+        for (size_t i = 0; i < outputs; ++i) output_rows[i] = int32_t(chunk.size() - outputs + i);
+        graph::GraphParams p = params(chunk.size(), outputs);
+        p.window = placement.window;
+        const graph::InputData inputs[] = {
+            {graph::inputs::kTokens, chunk},
+            {graph::inputs::kPositions, placement.positions},
+            {graph::inputs::kCells, placement.cells},
+            {graph::inputs::kOutputs, output_rows},
+        };
+        INGOT_TRY(executor_.run(p, inputs));
+        if (outputs == 0) return {};
+        INGOT_ASSIGN(const std::span<const float> logits, executor_.output());
+        for (size_t i = 0; i < outputs; ++i) {
+            row(first + size_t(output_rows[i]), logits.subspan(i * vocab_size(), vocab_size()));
+        }
+        return {};
+    }
+
+    EngineOptions options_;
+    std::unique_ptr<gguf::File> file_;  // in place: the model and the backend point into it
+    model::Model model_;
+    std::unique_ptr<cpu::CpuBackend> backend_;
+    graph::Executor executor_;
+    kv::Cells cells_;
+    double load_seconds_ = 0.0;
+};
+
+// A part of loading that reports bytes, as the share [from, to] of all of it.
+Backend::Progress share_of(const std::function<bool(float)>& progress, float from, float to) {
+    if (!progress) return {};
+    return [=](uint64_t done, uint64_t total) {
+        return progress(total == 0 ? to : from + (to - from) * float(double(done) / double(total)));
+    };
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOptions options) {
+    const auto start = std::chrono::steady_clock::now();
+    INGOT_TRY(check(options));
+    INGOT_ASSIGN(gguf::File opened, gguf::File::open(path));
+    auto file = std::make_unique<gguf::File>(std::move(opened));
+    // Checking reads the file from the disk if it isn't cached; packing then works on memory.
+    INGOT_ASSIGN(model::Model model, model::Model::load(*file, share_of(options.progress, 0.0f, 0.5f)));
+    const uint32_t threads = options.threads != 0 ? options.threads : num_physical_cores();
+    const uint32_t context =
+        options.context != 0 ? options.context : std::min(model.hyper().context, kMaxDefaultContext);
+    // A packed weight is not read from the file again.
+    const auto release = [&file = *file](std::string_view tensor) {
+        file.release(*file.find_tensor(tensor));
+    };
+    INGOT_ASSIGN(auto backend,
+                 cpu::CpuBackend::create({.threads = threads, .isa = {}, .on_packed = release}));
+    const auto packing = share_of(options.progress, 0.5f, 1.0f);
+    auto engine = std::make_unique<GraphEngine>(std::move(options), std::move(file), std::move(model),
+                                                std::move(backend), context);
+    INGOT_TRY(engine->prepare(packing));
+    engine->set_load_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return engine;
+}
+
+}  // namespace ingot
