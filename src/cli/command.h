@@ -18,7 +18,9 @@ using Action = std::function<Result<void>()>;
 using AddCommand = Action (*)(CLI::App& app);
 
 Action add_bench(CLI::App& app);
+Action add_detokenize(CLI::App& app);
 Action add_devices(CLI::App& app);
 Action add_run(CLI::App& app);
+Action add_tokenize(CLI::App& app);
 
 }  // namespace ingot::cli

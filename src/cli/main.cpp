@@ -17,6 +17,8 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"tokenize", "Turn text into token ids", ingot::cli::add_tokenize},
+    {"detokenize", "Turn token ids into text", ingot::cli::add_detokenize},
     {"devices", "List the devices that can run a model", ingot::cli::add_devices},
 };
 

@@ -14,6 +14,7 @@
 namespace ingot {
 
 using TokenId = int32_t;
+struct EncodeWork;  // encode_work.h
 
 struct EncodeOptions {
     bool add_special = true;    // BOS/EOS as the vocabulary asks for (one BOS, never two)
@@ -22,8 +23,9 @@ struct EncodeOptions {
 
 class Tokenizer {
   public:
-    // Works on any GGUF that holds a vocabulary. Errors: no vocabulary, unknown tokenizer model or pre-tokenizer
-    // (kUnsupported, named), inconsistent arrays (kCorrupt). Copies what it needs out of the file.
+    // Works on any GGUF that holds a vocabulary. Errors: no vocabulary, unknown tokenizer model or
+    // pre-tokenizer (kUnsupported, named), inconsistent arrays (kCorrupt). Copies what it needs out of the
+    // file.
     static Result<Tokenizer> from_gguf(const gguf::File& file);
 
     Tokenizer(Tokenizer&&) noexcept;
@@ -31,7 +33,9 @@ class Tokenizer {
     ~Tokenizer();
 
     // Any bytes are accepted; invalid UTF-8 is kInvalidArgument with the byte offset.
-    Result<std::vector<TokenId>> encode(std::string_view text, EncodeOptions options = {}) const;
+    // Any number of threads may encode at once. `work`, where given, counts what it cost.
+    Result<std::vector<TokenId>> encode(std::string_view text, EncodeOptions options = {},
+                                        EncodeWork* work = nullptr) const;
 
     // The bytes of one token as they appear in text (not always whole UTF-8 characters). Control tokens yield
     // their name if `special`, else nothing. The id must be < vocab_size(), else empty.
@@ -54,11 +58,12 @@ class Tokenizer {
     std::unique_ptr<Impl> impl_;
 };
 
-// Joins token pieces to a stream of whole UTF-8 characters: an incomplete tail is held until its rest arrives.
+// Joins token pieces to a stream of whole UTF-8 characters: an incomplete tail is held until its rest
+// arrives.
 class Utf8Stream {
   public:
-    // The longest prefix of what is held plus `bytes` that ends at a character boundary. Bytes that can't start
-    // or continue a character pass through at once.
+    // The longest prefix of what is held plus `bytes` that ends at a character boundary. Bytes that can't
+    // start or continue a character pass through at once.
     std::string push(std::string_view bytes);
     std::string flush();  // whatever is still held
 
