@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
     {"tokenize", "Turn text into token ids", ingot::cli::add_tokenize},
     {"detokenize", "Turn token ids into text", ingot::cli::add_detokenize},
     {"devices", "List the devices that can run a model", ingot::cli::add_devices},
+    {"quantize", "Store a model again in one type", ingot::cli::add_quantize},
 };
 
 enum ExitCode { kDone = 0, kFailed = 1, kWrongUsage = 2, kInterrupted = 130 };

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/mapped_file.h"
+#include "base/quoted.h"
 #include "llm/gguf/split.h"
 
 namespace ingot::gguf {
@@ -115,9 +116,11 @@ Result<File> File::open(const std::string& path) {
         }
     }
     impl->index();
-    if (impl->tensor_of_name.size() != impl->tensors.size()) {
-        return fail(ErrorKind::kCorrupt, "{}: {} tensors are in more than one part", path,
-                    impl->tensors.size() - impl->tensor_of_name.size());
+    for (const TensorInfo& tensor : impl->tensors) {
+        if (impl->tensor_of_name.at(tensor.name) != &tensor) {
+            return fail(ErrorKind::kCorrupt, "{}: tensor {} is in more than one part", path,
+                        quoted(tensor.name));
+        }
     }
     return File(std::move(impl));
 }

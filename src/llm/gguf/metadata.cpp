@@ -1,6 +1,7 @@
 // Keys and values. Strings stay views into the file; numbers are copied out, as a file aligns nothing here.
 #include <unordered_set>
 
+#include "base/quoted.h"
 #include "llm/gguf/part.h"
 #include "llm/gguf/value_types.h"
 

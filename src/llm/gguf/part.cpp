@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/quoted.h"
 #include "llm/gguf/value_types.h"
 
 namespace ingot::gguf {

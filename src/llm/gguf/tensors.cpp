@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/quoted.h"
 #include "llm/gguf/part.h"
-#include "llm/gguf/value_types.h"
 
 namespace ingot::gguf {
 namespace {

@@ -40,18 +40,4 @@ std::optional<double> as_float(const Value& value) {
     return std::nullopt;
 }
 
-std::string quoted(std::string_view text) {
-    constexpr size_t kMost = 64;
-    std::string out = "'";
-    for (const char c : text.substr(0, kMost)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte < 0x7F) {
-            out += c;
-        } else {
-            out += fmt::format("\\x{:02x}", byte);
-        }
-    }
-    return out + (text.size() > kMost ? fmt::format("...' ({} bytes)", text.size()) : "'");
-}
-
 }  // namespace ingot::gguf

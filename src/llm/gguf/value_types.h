@@ -46,7 +46,4 @@ std::string type_name(const Value& value);
 std::optional<uint64_t> as_uint(const Value& value);
 std::optional<double> as_float(const Value& value);
 
-// Text from a file in a message: quoted, shortened, control characters and broken UTF-8 escaped.
-std::string quoted(std::string_view text);
-
 }  // namespace ingot::gguf

@@ -1,0 +1,187 @@
+// Golden: tools/oracle/check_quantize.py, hashes of what llama-quantize --pure writes; shapes.gguf is by
+// tools/oracle/make_quantize_model.py. Byte for byte.
+#include "llm/gguf/quantize_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/mapped_file.h"
+#include "llm/gguf/quantize_plan.h"
+#include "llm/gguf/test_files.h"
+
+namespace ingot::gguf {
+namespace {
+
+using gguf_test::TemporaryFolder;
+
+std::string fnv1a(std::string_view bytes) {
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (const char byte : bytes) hash = (hash ^ uint8_t(byte)) * 0x100000001B3u;
+    return fmt::format("{:016x}", hash);
+}
+
+std::string contents(const std::string& path) {
+    const auto text = read_text_file(path);
+    EXPECT_TRUE(text) << text.error().describe();
+    return text.value_or("");
+}
+
+const std::string kShapes = INGOT_TEST_DATA "/quant/shapes.gguf";
+
+Result<QuantizeReport> quantize(const std::string& input_path, const std::string& output_path, QuantType type,
+                                uint32_t threads = 2) {
+    INGOT_ASSIGN(const File input, File::open(input_path));
+    return quantize_file(input, output_path, {.type = type, .threads = threads, .progress = {}});
+}
+
+void expect_hashes(const std::string& input, const nlohmann::json& hashes, const std::string& source) {
+    const TemporaryFolder folder;
+    for (const QuantTraits& row : all_quant_types()) {
+        const std::string output = folder.file("out.gguf");
+        const auto report = quantize(input, output, row.type);
+        ASSERT_TRUE(report) << report.error().describe();
+        EXPECT_EQ(hashes.at(fmt::format("{} {}", source, row.name)), fnv1a(contents(output)))
+            << input << " (" << source << ") to " << row.name;
+    }
+}
+
+class QuantizeFile : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(QuantizeFile, GivesTheFilesOfLlamaQuantizePure) {
+    const auto golden = nlohmann::json::parse(contents(INGOT_TEST_DATA "/quant/quantized_models.json"));
+    const std::string model = std::string(INGOT_TEST_DATA) + GetParam();
+    const auto& hashes = golden.at(std::filesystem::path(model).filename().string());
+    expect_hashes(model, hashes, "as is");
+    const TemporaryFolder folder;
+    for (const QuantType source : {QuantType::kF16, QuantType::kBF16}) {
+        const std::string name(traits(source).name);
+        ASSERT_TRUE(quantize(model, folder.file(name), source));
+        expect_hashes(folder.file(name), hashes, name);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, QuantizeFile,
+                         ::testing::Values("/quant/shapes.gguf", "/models/qwen3-tied.gguf"),
+                         [](const auto& model) { return model.index == 0 ? "Shapes" : "Qwen3Tied"; });
+
+TEST(QuantizeFile, ThreadsDoNotChangeTheResult) {
+    const TemporaryFolder folder;
+    ASSERT_TRUE(quantize(kShapes, folder.file("one"), QuantType::kQ6_K, 1));
+    ASSERT_TRUE(quantize(kShapes, folder.file("three"), QuantType::kQ6_K, 3));
+    EXPECT_EQ(contents(folder.file("one")), contents(folder.file("three")));
+}
+
+TEST(QuantizeFile, SaysWhichTensorsGetAnotherTypeThanTheOneAskedFor) {
+    const TemporaryFolder folder;
+    const auto report = quantize(kShapes, folder.file("out"), QuantType::kQ4_K);
+    ASSERT_TRUE(report);
+    EXPECT_EQ((std::vector<std::string>{
+                  "tensor 'blk.2.attn_k.weight': rows of 32 elements aren't blocks of Q4_K, stored as Q5_0",
+                  "tensor 'blk.2.attn_v.weight': rows of 20 elements aren't blocks of Q4_K, stored as F16"}),
+              report->replacements);
+    EXPECT_EQ(13u, report->num_tensors);
+}
+
+TEST(QuantizeFile, RefusesAModelThatIsQuantizedAlready) {
+    const TemporaryFolder folder;
+    ASSERT_TRUE(quantize(kShapes, folder.file("q8"), QuantType::kQ8_0));
+    const auto again = quantize(folder.file("q8"), folder.file("q4"), QuantType::kQ4_0);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(ErrorKind::kUnsupported, again.error().kind);
+    EXPECT_THAT(again.error().describe(),
+                ::testing::HasSubstr("is Q8_0 already, F32, F16 and BF16 can be quantized"));
+    EXPECT_FALSE(std::filesystem::exists(folder.file("q4")));
+}
+
+TEST(QuantizeFile, ToTheTypeThatItHasCopiesTheTensors) {
+    const TemporaryFolder folder;
+    ASSERT_TRUE(quantize(kShapes, folder.file("q8"), QuantType::kQ8_0));
+    ASSERT_TRUE(quantize(folder.file("q8"), folder.file("copy"), QuantType::kQ8_0));
+    EXPECT_EQ(contents(folder.file("q8")), contents(folder.file("copy")));
+}
+
+TEST(QuantizeFile, RefusesToWriteOverItsInput) {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("model.gguf", contents(kShapes));
+    const auto report = quantize(path, path, QuantType::kQ8_0);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(ErrorKind::kInvalidArgument, report.error().kind);
+    EXPECT_EQ(contents(kShapes), contents(path));
+}
+
+// A file with one matrix of 2 rows of 32, all 1 but `value` in the second row.
+std::string matrix_with(float value) {
+    gguf_test::RawFile file;
+    file.header(1, 0).tensor("a.weight", {32, 2}, uint32_t(QuantType::kF32), 0).align();
+    for (int i = 0; i < 64; ++i) file.put(i == 40 ? value : 1.0f);
+    return file.bytes();
+}
+
+TEST(QuantizeFile, RefusesValuesThatAreNotFiniteAndNamesTensorAndRow) {
+    const TemporaryFolder folder;
+    for (const float value :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        const auto report =
+            quantize(folder.write("in.gguf", matrix_with(value)), folder.file("out.gguf"), QuantType::kQ4_0);
+        ASSERT_FALSE(report);
+        EXPECT_EQ(ErrorKind::kCorrupt, report.error().kind);
+        EXPECT_THAT(
+            report.error().describe(),
+            ::testing::HasSubstr("in.gguf: tensor 'a.weight' holds a value in row 1 that is not finite"));
+    }
+}
+
+TEST(QuantizeFile, RefusesValuesWhoseScaleOverflowsAndLeavesNoFile) {
+    const TemporaryFolder folder;
+    const std::string before = "what was there before";
+    folder.write("out.gguf", before);
+    const auto report =
+        quantize(folder.write("in.gguf", matrix_with(1e9f)), folder.file("out.gguf"), QuantType::kQ4_0);
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.error().describe(),
+                ::testing::HasSubstr("can't be stored as Q4_0: the values of row 1 are too large"));
+    EXPECT_EQ(before, contents(folder.file("out.gguf")));
+    EXPECT_FALSE(std::filesystem::exists(folder.file("out.gguf.partial")));
+}
+
+TEST(QuantizeFile, StopsWhenProgressSaysSo) {
+    const TemporaryFolder folder;
+    const auto input = File::open(kShapes);
+    ASSERT_TRUE(input);
+    const auto report =
+        quantize_file(*input, folder.file("out"),
+                      {.type = QuantType::kQ8_0, .threads = 2, .progress = [](float) { return false; }});
+    ASSERT_FALSE(report);
+    EXPECT_EQ(ErrorKind::kCancelled, report.error().kind);
+    EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
+}
+
+TEST(QuantizeFile, ProgressGrowsToOne) {
+    const TemporaryFolder folder;
+    const auto input = File::open(kShapes);
+    ASSERT_TRUE(input);
+    float last = 0.0f;
+    const auto progress = [&](float fraction) {
+        EXPECT_GE(fraction, last);
+        last = fraction;
+        return true;
+    };
+    ASSERT_TRUE(quantize_file(*input, folder.file("out"),
+                              {.type = QuantType::kQ8_0, .threads = 2, .progress = progress}));
+    EXPECT_FLOAT_EQ(1.0f, last);
+}
+
+TEST(QuantizePlan, PutsLayersInNumericOrderAfterTheTensorsOutsideThem) {
+    const auto input = File::open(kShapes);
+    ASSERT_TRUE(input);
+    const auto plan = plan_quantization(*input, QuantType::kQ8_0);
+    ASSERT_TRUE(plan);
+    std::vector<std::string_view> names;
+    for (const PlannedTensor& tensor : *plan) names.push_back(tensor.source->name);
+    EXPECT_EQ("output.weight", names.front());
+    EXPECT_EQ("blk.10.attn_q.weight", names.back());
+    EXPECT_TRUE(std::ranges::find(names, "blk.2.attn_q.weight") <
+                std::ranges::find(names, "blk.10.attn_norm.weight"));
+}
+
+}  // namespace
+}  // namespace ingot::gguf
