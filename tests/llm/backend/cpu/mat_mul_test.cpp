@@ -144,6 +144,40 @@ TEST_P(MatMul, LongBatchesAndRowsAgreeWithTheScalarProduct) {
     check(32, (6144 / block() + 1) * block(), 19, 2);  // more columns than any slice
 }
 
+// Whole numbers up to 127 are their own 8-bit codes, so only the rounding of float sums is left: an error in
+// a code, scale, minimum or offset shows at once.
+TEST_P(MatMul, ActivationsThatAreTheirOwnCodesGiveFloatAccuracy) {
+    const uint32_t rows = 33, cols = 5 * block();
+    const Weights weights(isa(), type(), rows, cols, 11);
+    ThreadPool pool(1);
+    for (const uint32_t tokens : {1, 2, 3, 4, 5, 6, 7, 14, 26}) {
+        std::mt19937 generator(tokens);
+        std::vector<float> x(size_t(tokens) * cols);
+        for (size_t i = 0; i < x.size(); ++i)
+            x[i] = i % 32 == 7 ? 127.0f : float(int(generator() % 255) - 127);
+        const auto y = multiply(pool, weights.matrix, x, tokens);
+        const auto expected = multiply_in_double(dequantized(type(), weights.bytes, size_t(rows) * cols), x,
+                                                 rows, cols, tokens);
+        for (size_t i = 0; i < y.size(); ++i) {
+            ASSERT_NEAR(expected.value[i], y[i], kFloatTolerance * expected.scale[i])
+                << tokens << " tokens, token " << i / rows << ", row " << i % rows;
+        }
+    }
+}
+
+// A NaN must reach the logits, where the engine looks for it.
+TEST_P(MatMul, NanActivationsGiveNan) {
+    const uint32_t cols = 2 * block();
+    const Weights weights(isa(), type(), 20, cols, 5);
+    ThreadPool pool(1);
+    for (const uint32_t tokens : {1, 14}) {
+        std::vector<float> x(tokens * cols, 1.0f);
+        x[5] = std::nanf("");
+        const auto y = multiply(pool, weights.matrix, x, tokens);
+        for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(i < 20, std::isnan(y[i])) << i;
+    }
+}
+
 TEST_P(MatMul, ThreadCountDoesNotChangeABit) {
     const uint32_t rows = 200, cols = 2 * block();
     const auto bytes = random_weights(type(), rows, cols, 3);

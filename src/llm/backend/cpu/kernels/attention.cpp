@@ -67,8 +67,15 @@ void attend_part(const KernelTable& kernels, const AttentionArgs& args, uint32_t
 
 }  // namespace
 
-size_t attend_scratch_bytes(uint32_t head_dim, uint32_t) {
-    return size_t(head_dim) * sizeof(float);
+uint32_t attend_tokens(uint32_t heads_per_kv_head) {
+    return std::clamp(kAttendRows / heads_per_kv_head, 1u, kAttendMaxTokens);
+}
+
+size_t attend_scratch_bytes(uint32_t head_dim, uint32_t heads_per_kv_head) {
+    // Queries, sums, scores, maxima and totals of the rows; keys and values of a block of 64 cells.
+    const size_t rows = size_t(heads_per_kv_head) * attend_tokens(heads_per_kv_head);
+    const size_t width = round_up(head_dim, 16);
+    return (rows * (2 * width + 64 + 2) + 2 * 64 * width) * sizeof(float);
 }
 
 size_t attention_workspace_bytes(uint32_t num_tokens, uint32_t num_heads, uint32_t num_kv_heads,
@@ -92,14 +99,15 @@ void attention(const KernelTable& kernels, Worker& worker, const AttentionArgs& 
     const uint32_t parts = num_parts(end_cell);
     const bool split = args.num_tokens <= kMaxSplitTokens && parts > 1;
     if (!split) {
-        const uint32_t blocks = (args.num_tokens + kAttendMaxTokens - 1) / kAttendMaxTokens;
+        const uint32_t most = attend_tokens(args.num_heads / args.num_kv_heads);
+        const uint32_t blocks = (args.num_tokens + most - 1) / most;
         // The last tokens see most cells: they go first, so that the tail is short.
         for (uint32_t task; (task = worker.claim(0, 1)) < blocks * args.num_kv_heads;) {
-            const uint32_t first = (blocks - 1 - task / args.num_kv_heads) * kAttendMaxTokens;
+            const uint32_t first = (blocks - 1 - task / args.num_kv_heads) * most;
             kernels.attend({.args = &args,
                             .kv_head = task % args.num_kv_heads,
                             .first_token = first,
-                            .num_tokens = std::min(kAttendMaxTokens, args.num_tokens - first),
+                            .num_tokens = std::min(most, args.num_tokens - first),
                             .first_cell = 0,
                             .end_cell = end_cell,
                             .part = nullptr,

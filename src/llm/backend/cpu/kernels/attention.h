@@ -49,7 +49,10 @@ struct AttendTask {
     float* part_max_sum;
     std::byte* scratch;  // attend_scratch_bytes(), 64-byte aligned
 };
-constexpr uint32_t kAttendMaxTokens = 16;  // most tokens in a task
+// Most tokens of a task: some 64 rows of queries, so that a block of keys is unpacked for many and all fit a
+// second-level cache.
+constexpr uint32_t kAttendMaxTokens = 16, kAttendRows = 64;
+uint32_t attend_tokens(uint32_t heads_per_kv_head);
 size_t attend_scratch_bytes(uint32_t head_dim, uint32_t heads_per_kv_head);
 
 // Bytes of workspace for all workers together; `max_cells` is the largest span end that will occur.

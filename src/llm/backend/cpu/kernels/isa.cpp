@@ -15,6 +15,18 @@ bool always() {
     return true;
 }
 
+#if defined(__x86_64__)
+bool has_avx2() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
+
+bool has_avx512_vnni() {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vnni");
+}
+#endif
+
 struct IsaRow {
     Isa isa;
     std::string_view name;
@@ -25,8 +37,13 @@ struct IsaRow {
 // Worst first.
 constexpr IsaRow kIsas[] = {
     {Isa::kPlain, "plain", always, plain_table},
+#if defined(__x86_64__)
+    {Isa::kAvx2, "avx2", has_avx2, avx2_table},
+    {Isa::kAvx512Vnni, "avx512-vnni", has_avx512_vnni, avx512_vnni_table},
+#else
     {Isa::kAvx2, "avx2", nullptr, nullptr},
     {Isa::kAvx512Vnni, "avx512-vnni", nullptr, nullptr},
+#endif
     {Isa::kNeonDot, "neon-dotprod", nullptr, nullptr},
 };
 

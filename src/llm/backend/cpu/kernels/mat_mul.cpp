@@ -31,6 +31,7 @@ struct Plan {
     size_t scratch_bytes = 0;     // a worker
     size_t activation_bytes = 0;  // a format; 0: no output needs any
     uint32_t num_formats = 0;
+    uint32_t tile_tokens = 1;                     // one for all quantized kernels of an instruction set
     std::array<uint32_t, kMaxOutputs> formats{};  // activation_format of each set
     std::array<const MatMulKernel*, kMaxOutputs> kernel{};
     bool direct = true;
@@ -57,6 +58,7 @@ Plan make_plan(std::span<const MatMulOutput> outputs, uint32_t num_tokens) {
         plan.scratch_bytes = std::max(plan.scratch_bytes, round_up(kernel.scratch_bytes(cols), 64));
         plan.direct = plan.direct && num_tokens <= kernel.max_direct_tokens;
         if (kernel.quantize == nullptr) continue;
+        plan.tile_tokens = kernel.tile_tokens;
         plan.activation_bytes =
             std::max(plan.activation_bytes, round_up(kernel.activation_bytes(cols) * num_tokens, 64));
         if (plan.format_index(kernel) == plan.num_formats) {
@@ -90,6 +92,18 @@ struct Call {
     std::byte* scratch;      // this worker's
     std::byte* activations;  // [format] sets that this worker reads
 
+    // Writes the activations of these tokens in every format; begin is a multiple of tile_tokens.
+    void quantize(Range tokens) const {
+        const uint32_t cols = outputs[0].weights->cols();
+        for (uint32_t i = 0; i < plan.num_formats; ++i) {
+            const MatMulKernel& kernel = *plan.kernel[i];
+            for (size_t t = tokens.begin; t < tokens.end; t += plan.tile_tokens) {
+                kernel.quantize(x + t * x_stride, x_stride, cols,
+                                uint32_t(std::min<size_t>(plan.tile_tokens, tokens.end - t)),
+                                activations + i * plan.activation_bytes + t * kernel.activation_bytes(cols));
+            }
+        }
+    }
     // Multiplies groups [first, end) of an output with tokens [token, token + count); token is a multiple of
     // tile_tokens, or 0.
     void multiply(const MatMulOutput& output, uint32_t first, uint32_t end, uint32_t token,
@@ -119,11 +133,7 @@ struct Call {
 // A batch small enough that its cost is reading the weights: each worker quantizes the tokens for itself and
 // takes pieces of its own contiguous share of the rows, then of the others' shares.
 void multiply_direct(const Call& call) {
-    const uint32_t cols = call.outputs[0].weights->cols();
-    for (uint32_t i = 0; i < call.plan.num_formats; ++i) {
-        call.plan.kernel[i]->quantize(call.x, call.x_stride, cols, call.num_tokens,
-                                      call.activations + i * call.plan.activation_bytes);
-    }
+    call.quantize({0, call.num_tokens});
     uint32_t num_groups = 0;
     for (const MatMulOutput& output : call.outputs) num_groups += output.weights->num_groups();
     const uint32_t workers = call.worker.count();
@@ -148,19 +158,10 @@ void multiply_direct(const Call& call) {
 
 // A large batch: the workers quantize all tokens, then take tasks of some tokens by some rows.
 void multiply_batch(const Call& call) {
-    const uint32_t cols = call.outputs[0].weights->cols();
-    for (uint32_t i = 0; i < call.plan.num_formats; ++i) {
-        const MatMulKernel& kernel = *call.plan.kernel[i];
-        const uint32_t tile = kernel.tile_tokens;
-        const Range range = split_evenly(call.num_tokens, call.worker, tile);
-        for (size_t t = range.begin; t < range.end; t += tile) {
-            const uint32_t count = std::min<uint32_t>(tile, call.num_tokens - uint32_t(t));
-            kernel.quantize(
-                call.x + t * call.x_stride, call.x_stride, cols, count,
-                call.activations + i * call.plan.activation_bytes + t * kernel.activation_bytes(cols));
-        }
+    if (call.plan.num_formats > 0) {
+        call.quantize(split_evenly(call.num_tokens, call.worker, call.plan.tile_tokens));
+        call.worker.barrier();
     }
-    if (call.plan.num_formats > 0) call.worker.barrier();
 
     // Rows in the inner loop of the numbering: a worker stays with its tokens while weights stream past.
     constexpr uint32_t kGroupsPerTask = 8;

@@ -1,0 +1,18 @@
+#include "llm/backend/cpu/kernels/avx512/avx512.h"
+#include "llm/backend/cpu/kernels/avx512/vec.h"
+#include "llm/backend/cpu/kernels/simd/float_mat_mul.h"
+#include "llm/backend/cpu/kernels/simd/mat_mul_types.h"
+
+namespace ingot::cpu {
+
+const MatMulKernel* avx512_float_kernel(QuantType type) {
+#define INGOT_KERNEL(type, name) float_kernel<Avx512, QuantType::type>("avx512-vnni " name),
+    static constexpr MatMulKernel kKernels[] = {INGOT_FLOAT_TYPES(INGOT_KERNEL)};
+#undef INGOT_KERNEL
+    for (const MatMulKernel& kernel : kKernels) {
+        if (kernel.type == type) return &kernel;
+    }
+    return nullptr;
+}
+
+}  // namespace ingot::cpu

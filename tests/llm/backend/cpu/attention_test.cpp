@@ -1,0 +1,212 @@
+#include "llm/backend/cpu/kernels/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "llm/backend/cpu/kernel_test.h"
+
+namespace ingot::cpu {
+namespace {
+
+// Sums of up to 1,100 weighted values of size 1 in float.
+constexpr double kTolerance = 5e-6;
+
+struct Shape {
+    uint32_t heads, kv_heads, head_dim;
+};
+
+// A cache of random keys and values in one format, and queries for its last tokens.
+struct Problem {
+    Shape shape;
+    kv::Format format;
+    uint32_t tokens, cells;
+    std::vector<float> q, k, v;  // k and v: the values that the stored elements have
+    std::vector<uint16_t> k_halves, v_halves;
+    std::vector<CellSpan> spans;
+    uint32_t spans_per_token = 1;
+    float softcap = 0;
+
+    Problem(Shape s, kv::Format f, uint32_t num_tokens, uint32_t num_cells, uint32_t window = 0)
+        : shape(s), format(f), tokens(num_tokens), cells(num_cells) {
+        const size_t width = size_t(s.kv_heads) * s.head_dim;
+        q = random_floats(size_t(tokens) * s.heads * s.head_dim, 1, 2.0f);
+        k = random_floats(cells * width, 2);
+        v = random_floats(cells * width, 3);
+        for (auto [values, halves] : {std::pair(&k, &k_halves), std::pair(&v, &v_halves)}) {
+            for (float& value : *values) {
+                halves->push_back(float_to_half(value));
+                if (format == kv::Format::kF16) value = half_to_float(halves->back());
+            }
+        }
+        for (uint32_t t = 0; t < tokens; ++t) {
+            const uint32_t end = cells - tokens + t + 1;
+            spans.push_back({window != 0 && end > window ? end - window : 0, end});
+        }
+    }
+
+    float scale() const { return 1 / std::sqrt(float(shape.head_dim)); }
+
+    bool sees(uint32_t token, uint32_t cell) const {
+        for (uint32_t s = 0; s < spans_per_token; ++s) {
+            const CellSpan span = spans[size_t(token) * spans_per_token + s];
+            if (cell >= span.begin && cell < span.end) return true;
+        }
+        return false;
+    }
+
+    // The definition, in double: scores of all visible cells, softmax, weighted sum.
+    std::vector<double> expected() const {
+        std::vector<double> out;
+        const uint32_t group = shape.heads / shape.kv_heads;
+        for (uint32_t t = 0; t < tokens; ++t) {
+            for (uint32_t h = 0; h < shape.heads; ++h) {
+                std::vector<double> sum(shape.head_dim, 0.0);
+                double total = 0;
+                for (uint32_t cell = 0; cell < cells; ++cell) {
+                    if (!sees(t, cell)) continue;
+                    const size_t row = (size_t(cell) * shape.kv_heads + h / group) * shape.head_dim;
+                    double score = 0;
+                    for (uint32_t i = 0; i < shape.head_dim; ++i) {
+                        score += double(q[(size_t(t) * shape.heads + h) * shape.head_dim + i]) * k[row + i];
+                    }
+                    score *= scale();
+                    if (softcap != 0) score = softcap * std::tanh(score / softcap);
+                    const double weight = std::exp(score);
+                    total += weight;
+                    for (uint32_t i = 0; i < shape.head_dim; ++i) sum[i] += weight * v[row + i];
+                }
+                for (const double value : sum) out.push_back(value / total);
+            }
+        }
+        return out;
+    }
+
+    std::vector<float> run(Isa isa, uint32_t threads) const {
+        const size_t width = size_t(shape.heads) * shape.head_dim;
+        const bool halves = format == kv::Format::kF16;
+        std::vector<float> out(tokens * width, std::nanf(""));
+        const AttentionArgs args{.q = q.data(),
+                                 .q_stride = width,
+                                 .k = halves ? static_cast<const void*>(k_halves.data()) : k.data(),
+                                 .v = halves ? static_cast<const void*>(v_halves.data()) : v.data(),
+                                 .format = format,
+                                 .out = out.data(),
+                                 .out_stride = width,
+                                 .num_tokens = tokens,
+                                 .num_heads = shape.heads,
+                                 .num_kv_heads = shape.kv_heads,
+                                 .head_dim = shape.head_dim,
+                                 .scale = scale(),
+                                 .softcap = softcap,
+                                 .spans = spans.data(),
+                                 .spans_per_token = spans_per_token};
+        Workspace workspace(
+            attention_workspace_bytes(tokens, shape.heads, shape.kv_heads, shape.head_dim, cells, threads));
+        ThreadPool pool(threads);
+        pool.run([&](Worker& worker) { attention(kernel_table(isa), worker, args, workspace.data()); });
+        return out;
+    }
+};
+
+class Attention : public testing::TestWithParam<std::tuple<Isa, kv::Format>> {
+  protected:
+    Isa isa() const { return std::get<0>(GetParam()); }
+    kv::Format format() const { return std::get<1>(GetParam()); }
+
+    void check(const Problem& problem, uint32_t threads = 1) {
+        SCOPED_TRACE(fmt::format("{} heads over {}, head size {}, {} tokens, {} cells, {} threads",
+                                 problem.shape.heads, problem.shape.kv_heads, problem.shape.head_dim,
+                                 problem.tokens, problem.cells, threads));
+        const auto expected = problem.expected();
+        const auto actual = problem.run(isa(), threads);
+        ASSERT_EQ(expected.size(), actual.size());
+        for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(expected[i], actual[i], kTolerance) << i;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Attention,
+                         testing::Combine(testing::ValuesIn(available_isas()),
+                                          testing::Values(kv::Format::kF32, kv::Format::kF16)),
+                         [](const auto& test) {
+                             return test_name(to_string(std::get<0>(test.param))) + "_" +
+                                    std::string(kv::traits(std::get<1>(test.param)).name);
+                         });
+
+TEST_P(Attention, EveryHeadSizeOnOneAndOnManyTokens) {
+    for (const uint32_t head_dim : {8, 20, 64, 80, 96, 128, 256}) {
+        check(Problem({4, 2, head_dim}, format(), 1, 97));
+        check(Problem({4, 2, head_dim}, format(), 33, 97));
+    }
+}
+
+// The last block is partial, or just full, or one cell long.
+TEST_P(Attention, EveryCacheLengthCountsEachCellOnce) {
+    for (const uint32_t cells :
+         {1, 2, 31, 32, 33, 63, 64, 65, 72, 96, 98, 128, 129, 197, 511, 512, 513, 1100}) {
+        check(Problem({6, 2, 64}, format(), 1, cells));
+    }
+}
+
+TEST_P(Attention, GroupedQueriesReadTheirOwnKvHead) {
+    for (const Shape shape :
+         {Shape{1, 1, 64}, {9, 3, 64}, {14, 2, 64}, {4, 1, 256}, {8, 8, 32}, {16, 2, 128}}) {
+        check(Problem(shape, format(), 1, 70));
+        check(Problem(shape, format(), 20, 70));
+    }
+}
+
+TEST_P(Attention, SlidingWindowsHideOlderCells) {
+    for (const uint32_t window : {1, 5, 64, 100}) {
+        check(Problem({4, 2, 64}, format(), 1, 197, window));
+        check(Problem({4, 2, 64}, format(), 40, 197, window));
+        check(Problem({4, 2, 64}, format(), 1, 1100, window));  // whole parts see nothing
+    }
+}
+
+TEST_P(Attention, BatchSizesAroundTheTaskSize) {
+    for (const uint32_t tokens : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 100})
+        check(Problem({8, 2, 64}, format(), tokens, 130));
+}
+
+TEST_P(Attention, SpansOfOneTokenNeedNotBeOneRun) {
+    Problem problem({4, 2, 64}, format(), 6, 700);
+    problem.spans_per_token = 3;
+    problem.spans.clear();
+    for (uint32_t t = 0; t < problem.tokens; ++t) {
+        problem.spans.insert(problem.spans.end(), {{600, 601 + t}, {3 * t, 3 * t + 70}, {0, 0}});
+    }
+    check(problem);
+    Problem one({4, 2, 64}, format(), 1, 700);
+    one.spans_per_token = 3;
+    one.spans = {{690, 700}, {5, 6}, {100, 300}};
+    check(one);
+}
+
+TEST_P(Attention, SoftCapBoundsTheScores) {
+    for (const uint32_t tokens : {1, 20}) {
+        Problem problem({4, 2, 64}, format(), tokens, 130);
+        problem.softcap = 1.5f;
+        check(problem);
+    }
+}
+
+TEST_P(Attention, LargeScoresDoNotOverflow) {
+    for (const uint32_t tokens : {1, 20}) {
+        Problem problem({4, 2, 64}, format(), tokens, 130);
+        for (float& value : problem.q) value *= 30;  // scores of several hundred
+        for (const float value : problem.run(isa(), 1))
+            EXPECT_TRUE(std::isfinite(value) && std::fabs(value) < 6);
+    }
+}
+
+TEST_P(Attention, ThreadCountDoesNotChangeABit) {
+    for (const auto& [tokens, cells] : {std::pair(1u, 100u), {1u, 1500u}, {3u, 1500u}, {50u, 300u}}) {
+        const Problem problem({6, 3, 64}, format(), tokens, cells);
+        const auto expected = problem.run(isa(), 1);
+        for (const uint32_t threads : {2, 3, 5}) EXPECT_EQ(expected, problem.run(isa(), threads)) << threads;
+        check(problem, 3);
+    }
+}
+
+}  // namespace
+}  // namespace ingot::cpu
