@@ -1,14 +1,61 @@
-#include <thread>
+// `ingot devices`: what can run a model here.
+#include <fstream>
+#include <string>
 
+#include <unistd.h>
+
+#include "base/cpu_topology.h"
+#include "base/thread_pool.h"
 #include "cli/command.h"
+#include "cli/model_facts.h"
+#include "llm/backend/cpu/kernels/isa.h"
 
 namespace ingot::cli {
+namespace {
+
+// The first "NAME : value" line of a file like /proc/cpuinfo; empty where there is none.
+std::string field_of(const char* path, std::string_view name) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with(name)) continue;
+        const size_t colon = line.find(':');
+        if (colon == std::string::npos) continue;
+        const size_t begin = line.find_first_not_of(" \t", colon + 1);
+        return begin == std::string::npos ? std::string() : line.substr(begin);
+    }
+    return {};
+}
+
+// The names differ between x86 ("model name") and Arm ("Model" of the board, or nothing).
+std::string cpu_name() {
+    for (const char* name : {"model name", "Model"}) {
+        const std::string value = field_of("/proc/cpuinfo", name);
+        if (!value.empty()) return value;
+    }
+    return "unknown model";
+}
+
+uint64_t memory_bytes() {
+    return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE));
+}
+
+Result<void> list() {
+    INGOT_ASSIGN(const cpu::Isa chosen, cpu::choose_isa());
+    std::string isas;
+    for (const cpu::Isa isa : cpu::available_isas())
+        isas += fmt::format("{}{}{}", isas.empty() ? "" : ", ", cpu::to_string(isa),
+                            isa == chosen ? " (used)" : "");
+    fmt::print("cpu      {}\n", cpu_name());
+    fmt::print("  cores  {} ({} hardware threads)\n", num_physical_cores(), num_available_cores());
+    fmt::print("  isa    {}\n", isas);
+    fmt::print("  memory {}\n", short_bytes(memory_bytes()));
+    return {};
+}
+
+}  // namespace
 
 Action add_devices(CLI::App&) {
-    return []() -> Result<void> {
-        fmt::print("cpu: {} threads\n", std::thread::hardware_concurrency());
-        return {};
-    };
+    return [] { return list(); };
 }
 
 }  // namespace ingot::cli

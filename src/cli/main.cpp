@@ -17,10 +17,13 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"run", "Continue a prompt as it stands", ingot::cli::add_run},
+    {"bench", "Measure prompt and generation speed", ingot::cli::add_bench},
+    {"perplexity", "Measure how well a model predicts a text", ingot::cli::add_perplexity},
     {"tokenize", "Turn text into token ids", ingot::cli::add_tokenize},
     {"detokenize", "Turn token ids into text", ingot::cli::add_detokenize},
-    {"devices", "List the devices that can run a model", ingot::cli::add_devices},
     {"quantize", "Store a model again in one type", ingot::cli::add_quantize},
+    {"devices", "List the devices that can run a model", ingot::cli::add_devices},
 };
 
 enum ExitCode { kDone = 0, kFailed = 1, kWrongUsage = 2, kInterrupted = 130 };

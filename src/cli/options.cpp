@@ -5,6 +5,8 @@
 #include <memory>
 #include <random>
 
+#include <CLI/CLI.hpp>
+
 namespace ingot::cli {
 namespace {
 

@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "llm/engine/engine.h"
 #include "llm/text/sampler.h"
+
+namespace CLI {
+class App;
+class Validator;  // <CLI/CLI.hpp> is dear to compile: only what declares flags includes it
+}  // namespace CLI
 
 namespace ingot::cli {
 

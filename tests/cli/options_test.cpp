@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
