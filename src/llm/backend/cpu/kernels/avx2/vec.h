@@ -211,6 +211,8 @@ struct Avx2 {
                 part.lo = _mm256_add_epi16(part.lo, products.lo);
                 part.hi = _mm256_add_epi16(part.hi, products.hi);
             }
+            // Keeps the chain as written: reassociated by the compiler, its products would be spilled first.
+            asm("" : "+x"(part.lo), "+x"(part.hi));
             if (++steps == kSteps) flush();
         }
         void flush() {
