@@ -1,5 +1,8 @@
 // Passes as text in, text out. The backends are doubles that refuse what a test tells them to; what the
 // passes promise about results is tested with real values in executor_test.cpp and backend/cpu.
+#include <fstream>
+#include <sstream>
+
 #include "llm/graph/fixture.h"
 #include "llm/graph/pipeline.h"
 #include "llm/graph/reference_backend.h"
@@ -60,6 +63,24 @@ TEST(GraphText, EveryOpCanBeWrittenAndRead) {
         EXPECT_LE(op.inputs.size, 3u);
         EXPECT_LE(op.weights.size, kMaxRoles);
         EXPECT_FALSE(op.doc.empty());
+    }
+}
+
+TEST(Documentation, ListsTheOpsAsTheTableDoes) {
+    std::ifstream file(INGOT_TEST_DATA "/../../docs/graph.md");
+    std::stringstream text;
+    text << file.rdbuf();
+    const auto roles = [](const Roles& list) {
+        std::string words;
+        for (const Roles::Role& role : list) {
+            words += fmt::format("{}{}{}", words.empty() ? "" : " ", role.name, role.optional ? "?" : "");
+        }
+        return words;
+    };
+    for (const OpTraits& op : kOps) {
+        const std::string row = fmt::format("`{}` | {} | {} | {} | {} |\n", op.name, roles(op.inputs),
+                                            roles(op.weights), op.in_place ? "yes" : "", op.doc);
+        EXPECT_NE(std::string::npos, text.str().find(row)) << row;
     }
 }
 
