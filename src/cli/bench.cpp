@@ -68,7 +68,7 @@ Result<void> run_tests(Engine& engine, uint32_t repetitions, BenchReport& report
     double done = 0;
     for (BenchTest& test : report.tests) {
         bar.update(done++ / steps, test.name());
-        // Its end counts only for the first test, where it is the first token after loading.
+        // Doesn't count, but of the first test it is the time to the first token after loading.
         INGOT_ASSIGN(const double warm_up, measure(engine, test));
         if (&test == &report.tests.front()) {
             report.first_token_seconds = test.prompt_tokens ? warm_up : warm_up / test.tokens();

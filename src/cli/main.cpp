@@ -63,6 +63,8 @@ int report_failure(const CLI::App& command, const ingot::Error& error) {
 int main(int argc, char** argv) {
     CLI::App app{"Ingot runs large language models, and Metal kernels, on any machine.", "ingot"};
     app.require_subcommand(0, 1);
+    app.get_formatter()->label("TEXT", "");
+    app.get_formatter()->label("REQUIRED", "");
     app.set_version_flag("--version", INGOT_VERSION);
     std::vector<std::pair<CLI::App*, Action>> actions;
     for (const Command& command : kCommands) {

@@ -33,7 +33,7 @@ void add_sampler_field(CLI::App& app, const SamplerField& field, SamplerOptions&
             option->check(whole_number((long long)field.min, (long long)field.max));
         else
             option->check(number(field.min, field.max));
-        option->default_str(fmt::format("{:g}", double(options.*member)));
+        option->option_text(fmt::format("N [{:g}]", double(options.*member)));
     };
     std::visit(add, field.member);
 }
