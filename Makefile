@@ -54,7 +54,7 @@ test-tsan: packages-dev ## Run the tests of the thread pool and the engine with 
 	@python3 tools/run_tests.py build/tsan --name 'ThreadPool|Engine|Cpu|Kernel|Generate|Tiny'
 
 fuzz: packages-dev ## Run each fuzz target for FUZZ_SECONDS (60)
-	@tools/build.sh fuzz $(JOBS) all
+	@tools/build.sh fuzz $(JOBS) fuzz_targets
 	@tools/run_fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 format: packages-dev ## Format every C++ file
