@@ -1,10 +1,12 @@
 // A model's own chat template: the subset of Jinja that real templates use, interpreted with limits on steps,
-// depth and output. Never falls back to another format: what can't be parsed or rendered is an Error with line
-// and column.
+// depth and output. Never falls back to another format: what can't be parsed or rendered is an Error with
+// line and column.
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,9 +17,10 @@
 namespace ingot {
 
 struct ChatTemplateLimits {
-    uint64_t max_steps = 10'000'000;
-    uint32_t max_depth = 128;
-    uint64_t max_output_bytes = 64ull << 20;
+    uint64_t max_steps = 10'000'000;          // operations, and one more for each 64 bytes of text built
+    uint32_t max_depth = 128;                 // of blocks, expressions, macro calls and values
+    uint64_t max_output_bytes = 64ull << 20;  // of the result, and of each text on the way to it
+    uint64_t max_heap_bytes = 256ull << 20;   // of all values together
 };
 
 class ChatTemplate {
@@ -29,9 +32,14 @@ class ChatTemplate {
     ChatTemplate& operator=(ChatTemplate&&) noexcept;
     ~ChatTemplate();
 
-    // `variables` is the object of top-level names: messages, tools, add_generation_prompt, bos_token, eos_token,
-    // ... as Hugging Face transformers passes them. raise_exception in the template is kInvalidArgument.
-    Result<std::string> render(const nlohmann::ordered_json& variables) const;
+    // `variables` is the object of top-level names: messages, tools, add_generation_prompt, bos_token,
+    // eos_token,
+    // ... as Hugging Face transformers passes them. `now` is the local time that strftime_now prints; absent:
+    // the clock's. Errors carry line and column: kInvalidArgument for what Python would raise
+    // (raise_exception in the template too, with its message), kUnsupported for a construct that isn't
+    // served, kLimit.
+    Result<std::string> render(const nlohmann::ordered_json& variables,
+                               std::optional<std::tm> now = {}) const;
 
   private:
     struct Impl;

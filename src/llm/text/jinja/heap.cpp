@@ -1,0 +1,80 @@
+#include "llm/text/jinja/heap.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "llm/text/jinja/print.h"
+
+namespace ingot::jinja {
+
+int64_t Range::length() const {
+    if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
+    return start > stop ? (start - stop - 1) / -step + 1 : 0;
+}
+
+Heap::Heap(const ChatTemplateLimits& limits) : limits_(limits), arena_(&system_) {}
+
+Result<void> Heap::step(uint64_t cost) {
+    steps_ += cost;
+    if (steps_ > limits_.max_steps) {
+        return fail(ErrorKind::kLimit, "the template takes more than {} steps", limits_.max_steps);
+    }
+    if (system_.bytes() > limits_.max_heap_bytes) {
+        return fail(ErrorKind::kLimit, "the template needs more than {} bytes of memory",
+                    limits_.max_heap_bytes);
+    }
+    return {};
+}
+
+Result<void> Heap::claim(uint64_t bytes) {
+    if (bytes > limits_.max_output_bytes) {
+        return fail(ErrorKind::kLimit, "the template builds a value of {} bytes, at most {} accepted", bytes,
+                    limits_.max_output_bytes);
+    }
+    return step(bytes / 64);
+}
+
+std::string_view Heap::keep(std::string_view bytes) {
+    if (bytes.empty()) return {};
+    auto* copy = static_cast<char*>(arena_.allocate(bytes.size(), 1));
+    std::memcpy(copy, bytes.data(), bytes.size());
+    return {copy, bytes.size()};
+}
+
+Value Heap::text(std::string_view bytes, bool markup) {
+    return borrowed(keep(bytes), markup);
+}
+
+Value Heap::borrowed(std::string_view bytes, bool markup) {
+    return Value(Kind::kText, make(Text{bytes, markup}));
+}
+
+Value Heap::pair(Value first, Value second) {
+    Values items = values();
+    items.assign({first, second});
+    return tuple(std::move(items));
+}
+
+Value Heap::iterator(Values items, const Error* failure) {
+    Iterator iterator{std::move(items), 0, {}};
+    if (failure) iterator.failure = KeptError{failure->kind, keep(failure->message), keep(failure->where)};
+    return Value(Kind::kIterator, make(std::move(iterator)));
+}
+
+Value Heap::undefined_name(std::string_view name) {
+    return Value(Kind::kUndefined, make(Undefined{{}, borrowed(keep(name)), {}}));
+}
+
+Value Heap::undefined_element(const Value& owner, Value name) {
+    return Value(Kind::kUndefined, make(Undefined{{}, name, object_type(owner)}));
+}
+
+Value Heap::undefined_hint(std::string_view hint) {
+    return Value(Kind::kUndefined, make(Undefined{keep(hint), {}, {}}));
+}
+
+Nesting::Nesting(uint32_t& depth, uint32_t limit, std::string_view what) : depth_(depth) {
+    if (++depth_ > limit) ok = fail(ErrorKind::kLimit, "{} nested more than {} deep", what, limit);
+}
+
+}  // namespace ingot::jinja

@@ -1,0 +1,51 @@
+// Python's view of text, on UTF-8 that is known to be valid: characters are code points, their properties
+// come from utf8proc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::jinja {
+
+// Offset of the first byte that breaks UTF-8 (surrogates included), or npos.
+size_t find_invalid_utf8(std::string_view text);
+
+// Reads the code point at `offset` and moves past it.
+char32_t next_char(std::string_view text, size_t& offset);
+void append_char(std::string& out, char32_t code);
+size_t count_chars(std::string_view text);
+// Byte offset of character `index`; text.size() for index == count_chars(text).
+size_t byte_offset(std::string_view text, size_t index);
+std::vector<std::string_view> split_chars(std::string_view text);
+
+enum class CharClass {
+    kAlpha,
+    kDecimal,
+    kDigit,
+    kNumeric,
+    kAlnum,
+    kSpace,
+    kLower,
+    kUpper,
+    kTitle,
+    kPrintable,
+    kWord
+};
+bool char_is(char32_t code, CharClass what);
+// True if the text isn't empty and all of it is of the class.
+bool all_chars_are(std::string_view text, CharClass what);
+
+// With `chars` empty: white space as Python defines it.
+std::string_view strip_left(std::string_view text, const std::string_view* chars = nullptr);
+std::string_view strip_right(std::string_view text, const std::string_view* chars = nullptr);
+
+std::string to_lower(std::string_view text);
+std::string to_upper(std::string_view text);
+std::string to_folded(std::string_view text);
+std::string to_capitalized(std::string_view text);  // first character title case, the rest lower case
+// Line ends as str.splitlines knows them.
+std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends = false);
+
+}  // namespace ingot::jinja
