@@ -38,6 +38,7 @@ test: packages model model-gemma3 ## Build and run every test
 	@python3 tools/run_tests.py $(RELEASE)
 
 conformance: build $(VENV)/ready ## Compare tokenizers and chat templates with independent implementations
+	@tools/build.sh release $(JOBS) render_template
 	@python3 tools/fetch.py llama-cpp-python
 	@python3 tools/run_conformance.py --python $(VENV)/bin/python --program $(INGOT)
 

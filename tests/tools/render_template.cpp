@@ -5,6 +5,8 @@
 #include <iostream>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "llm/text/chat_template.h"
 
 namespace {

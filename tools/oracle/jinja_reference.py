@@ -71,7 +71,20 @@ def environment():
 
 def render(source, variables):
     """(text, None) or (None, exception)."""
+    return render_each(source, [variables])[0]
+
+
+def render_each(source, conversations):
+    """The same for several sets of variables, with the template compiled once."""
     try:
-        return environment().from_string(source).render(**variables), None
+        template = environment().from_string(source)
+    except Exception as error:
+        return [(None, error)] * len(conversations)
+    return [_render(template, variables) for variables in conversations]
+
+
+def _render(template, variables):
+    try:
+        return template.render(**variables), None
     except Exception as error:  # whatever Python raises, Ingot must refuse too
         return None, error

@@ -1,5 +1,7 @@
 #include "llm/text/chat_template.h"
 
+#include <nlohmann/json.hpp>
+
 #include "llm/text/jinja/interpreter.h"
 #include "llm/text/jinja/json.h"
 #include "llm/text/jinja/parser.h"

@@ -10,18 +10,12 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
+#include "llm/text/chat_template_limits.h"
 
 namespace ingot {
-
-struct ChatTemplateLimits {
-    uint64_t max_steps = 10'000'000;          // operations, and one more for each 64 bytes of text built
-    uint32_t max_depth = 128;                 // of blocks, expressions, macro calls and values
-    uint64_t max_output_bytes = 64ull << 20;  // of the result, and of each text on the way to it
-    uint64_t max_heap_bytes = 256ull << 20;   // of all values together
-};
 
 class ChatTemplate {
   public:

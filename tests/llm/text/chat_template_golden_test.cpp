@@ -4,6 +4,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "llm/text/chat_template.h"
 #include "llm/text/jinja/builtin.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "llm/text/chat_template.h"
+#include "llm/text/chat_template_limits.h"
 #include "llm/text/jinja/value.h"
 
 namespace ingot::jinja {

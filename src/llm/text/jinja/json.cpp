@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "llm/text/jinja/compare.h"
 #include "llm/text/jinja/print.h"
 #include "llm/text/jinja/unicode.h"
