@@ -50,9 +50,11 @@ class GraphEngine final : public Engine {
                      .print_after = {}}),
           cells_(context) {}
 
-    // Packs the weights and builds the graph of a decode step.
+    // Packs the weights, builds the graph of a decode step, and takes the memory of the largest batch, in which
+    // all shorter ones run.
     Result<void> prepare(const Backend::Progress& progress) {
-        return executor_.prepare(params(1, 1), progress);
+        INGOT_TRY(executor_.prepare(params(1, 1), progress));
+        return executor_.prepare(params(std::min(options_.batch, context()), 1));
     }
     void set_load_seconds(double seconds) { load_seconds_ = seconds; }
 
