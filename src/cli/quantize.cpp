@@ -6,6 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_facts.h"
 #include "cli/model_path.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "llm/gguf/quantize_file.h"
 
@@ -59,7 +60,9 @@ Action add_quantize(CLI::App& app) {
             if (quant_type_from_name(name)) return std::string();
             return fmt::format("no type {}; there are {}", name, type_names());
         });
-    app.add_option("-t,--threads", flags->threads, "Threads; 0: one per core")->check(CLI::Range(0, 1024));
+    app.add_option("-t,--threads", flags->threads, "Threads; 0: one per core")
+        ->check(whole_number(0, 1024))
+        ->option_text("N [0]");
     return [flags] { return quantize(*flags); };
 }
 

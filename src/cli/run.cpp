@@ -26,11 +26,15 @@ Result<std::string> prompt_text(const Flags& flags) {
     return read_text("-");
 }
 
-// "prompt: 5 tokens, 120.3 tokens/s; generated: ..."; the rates are left out where nothing was measured.
+std::string tokens(size_t count) {
+    return fmt::format("{} token{}", count, count == 1 ? "" : "s");
+}
+
+// "prompt: 5 tokens, 120.3 tokens/s; generated: ..."; the rate is left out where nothing was measured.
 std::string summary(const Generation& generation, const SamplerOptions& sampler) {
     std::string text =
-        fmt::format("prompt: {} tokens, {:.1f} tokens/s; generated: {} tokens", generation.prompt_tokens,
-                    generation.prompt_rate(), generation.tokens.size());
+        fmt::format("prompt: {}, {:.1f} tokens/s; generated: {}", tokens(generation.prompt_tokens),
+                    generation.prompt_rate(), tokens(generation.tokens.size()));
     if (generation.decode_steps > 0) text += fmt::format(", {:.1f} tokens/s", generation.decode_rate());
     if (!sampler.greedy && sampler.temperature > 0) text += fmt::format("; seed {}", sampler.seed);
     if (generation.finish == FinishReason::kContextFull) text += "; the context is full (--ctx)";
@@ -54,8 +58,10 @@ Result<void> run(const Flags& flags) {
         std::fwrite(part.data(), 1, part.size(), stdout);
         std::fflush(stdout);
     };
-    INGOT_ASSIGN(const Generation generation,
-                 generate(*model.engine, model.tokenizer, sampler, prompt, options));
+    auto generated = generate(*model.engine, model.tokenizer, sampler, prompt, options);
+    if (!generated && generated.error().kind == ErrorKind::kLimit)
+        generated.error().message += "; --ctx makes it larger";
+    INGOT_ASSIGN(const Generation generation, std::move(generated));
     if (!generation.text.ends_with('\n')) std::fputc('\n', stdout);
     if (std::fflush(stdout) != 0) return fail(ErrorKind::kIo, "can't write the answer to standard output");
     if (!flags.quiet) fmt::print(stderr, "{}\n", summary(generation, sampler_options));

@@ -99,7 +99,9 @@ Action add_tokenize(CLI::App& app) {
     app.add_option("MODEL", options->model, "A GGUF file, or the name of one in the model folder")
         ->required();
     auto* text = app.add_option("TEXT", options->text, "The text to tokenize; without it, -f or stdin");
-    app.add_option("-f,--file", options->file, "Read the text from this file ('-' is stdin)")->excludes(text);
+    app.add_option("-f,--file", options->file, "Read the text from this file; - is stdin")
+        ->option_text("FILE")
+        ->excludes(text);
     auto* json = app.add_flag("--json", options->json, "Print the ids as one JSON array");
     app.add_flag("--pieces", options->pieces, "Print one token a line: its id and its text")->excludes(json);
     app.add_flag("--no-special", options->no_special,
