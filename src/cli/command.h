@@ -20,6 +20,8 @@ using AddCommand = Action (*)(CLI::App& app);
 Action add_bench(CLI::App& app);
 Action add_detokenize(CLI::App& app);
 Action add_devices(CLI::App& app);
+Action add_info(CLI::App& app);
+Action add_models(CLI::App& app);
 Action add_perplexity(CLI::App& app);
 Action add_quantize(CLI::App& app);
 Action add_run(CLI::App& app);

@@ -22,6 +22,8 @@ constexpr Command kCommands[] = {
     {"perplexity", "Measure how well a model predicts a text", ingot::cli::add_perplexity},
     {"tokenize", "Turn text into token ids", ingot::cli::add_tokenize},
     {"detokenize", "Turn token ids into text", ingot::cli::add_detokenize},
+    {"info", "Show what a model file holds and what running it takes", ingot::cli::add_info},
+    {"models", "List the models in the model folder", ingot::cli::add_models},
     {"quantize", "Store a model again in one type", ingot::cli::add_quantize},
     {"devices", "List the devices that can run a model", ingot::cli::add_devices},
 };

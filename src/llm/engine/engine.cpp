@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxBatch = 1u << 16;
-constexpr uint32_t kMaxDefaultContext = 4096;
 // Logits that one graph yields at most: 256 rows of a vocabulary of 65536. More rows come in several graphs.
 constexpr size_t kMaxLogitsBytes = 64u << 20;
 constexpr kv::SequenceId kSequence = 0;
@@ -189,7 +188,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     INGOT_ASSIGN(model::Model model, model::Model::load(*file, share_of(options.progress, 0.0f, 0.5f)));
     const uint32_t threads = options.threads != 0 ? options.threads : num_physical_cores();
     const uint32_t context =
-        options.context != 0 ? options.context : std::min(model.hyper().context, kMaxDefaultContext);
+        options.context != 0 ? options.context : model::default_context(model.hyper());
     // A packed weight is not read from the file again.
     const auto release = [&file = *file](std::string_view tensor) {
         file.release(*file.find_tensor(tensor));

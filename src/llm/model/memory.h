@@ -21,6 +21,9 @@ struct MemoryUse {
 // costs more than the bytes, and as f16 above.
 kv::Format default_kv_format(const HyperParams& hyper);
 
+// Tokens of context where none are asked for: what the model was trained for, but no more than 4096.
+uint32_t default_context(const HyperParams& hyper);
+
 uint64_t kv_size_bytes(const HyperParams& hyper, kv::Format format, uint32_t context);
 
 // compute_bytes comes from compiling the graph of a `batch` of tokens for `backend`, so it is what execution
