@@ -9,6 +9,7 @@ every step, the difference between the two best logits. Then the perplexity of T
 """
 import ctypes
 import json
+import os
 import sys
 
 import llama_cpp
@@ -16,6 +17,7 @@ import numpy as np
 
 STEPS = 32
 CONTEXT = 512
+THREADS = int(os.environ.get("THREADS", "2"))
 
 
 class Model:
@@ -25,7 +27,7 @@ class Model:
         assert self.model, path
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = params.n_batch = params.n_ubatch = CONTEXT
-        params.n_threads = params.n_threads_batch = 2
+        params.n_threads = params.n_threads_batch = THREADS
         self.context = llama_cpp.llama_init_from_model(self.model, params)
         self.vocab = llama_cpp.llama_model_get_vocab(self.model)
         self.vocab_size = llama_cpp.llama_vocab_n_tokens(self.vocab)
