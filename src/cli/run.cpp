@@ -21,9 +21,11 @@ struct Flags {
 
 Result<std::string> prompt_text(const Flags& flags) {
     if (flags.prompt) return *flags.prompt;
-    if (flags.file) return read_text(*flags.file);
-    if (isatty(STDIN_FILENO)) fmt::print(stderr, "Type the prompt, then Ctrl-D:\n");
-    return read_text("-");
+    if (!flags.file && isatty(STDIN_FILENO)) fmt::print(stderr, "Type the prompt, then Ctrl-D:\n");
+    INGOT_ASSIGN(std::string text, read_text(flags.file.value_or("-")));
+    // Editors and echo end a text with a newline that its author doesn't mean.
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
 }
 
 std::string tokens(size_t count) {
@@ -76,7 +78,8 @@ Action add_run(CLI::App& app) {
     auto flags = std::make_shared<Flags>();
     add_model_flags(app, flags->model, false);
     auto* prompt = app.add_option("-p,--prompt", flags->prompt, "The text to continue")->option_text("TEXT");
-    app.add_option("-f,--file", flags->file, "Read the prompt from a file; - or neither flag: from stdin")
+    app.add_option("-f,--file", flags->file,
+                   "Read the prompt from a file, less its last newline; - or neither flag: from stdin")
         ->option_text("FILE")
         ->excludes(prompt);
     app.add_option("-n,--max-tokens", flags->max_tokens, "Generate at most N tokens; 0: until the model ends")

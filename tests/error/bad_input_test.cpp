@@ -65,6 +65,7 @@ std::vector<std::vector<std::string>> commands_on(const std::string& model) {
     return {{"run", model, "-p", "x"},
             {"bench", model, "-p", "4", "-n", "1", "-r", "1"},
             {"perplexity", model, "-f", kModel},
+            {"info", model},
             {"tokenize", model, "x"}};
 }
 
@@ -92,6 +93,7 @@ TEST(BadInput, TruncatedAtTwentyPlaces) {
     for (size_t i = 1; i <= 20; ++i) {
         const std::string part = folder.write("part.gguf", bytes.substr(0, bytes.size() * i / 21));
         expect_failure({"run", part, "-p", "x"}, {part});
+        expect_failure({"info", part}, {part});
     }
     expect_failure({"run", folder.write("part.gguf", bytes.substr(0, bytes.size() - 1)), "-p", "x"},
                    {"part.gguf"});
@@ -185,7 +187,8 @@ TEST(BadInput, AFullDiskUnderStdoutIsNoticed) {
 TEST(BadInput, HelpIsNoMistake) {
     const ProgramResult all = run_program({"--help"});
     EXPECT_EQ(0, all.exit_code);
-    for (const char* name : {"run", "tokenize", "detokenize", "bench", "perplexity", "quantize", "devices"}) {
+    for (const char* name :
+         {"run", "info", "models", "tokenize", "detokenize", "bench", "perplexity", "quantize", "devices"}) {
         EXPECT_THAT(all.out, HasSubstr(std::string("\n  ") + name + " "));
         const ProgramResult one = run_program({name, "--help"});
         EXPECT_EQ(0, one.exit_code) << name;
