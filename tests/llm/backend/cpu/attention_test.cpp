@@ -81,7 +81,7 @@ struct Problem {
         return out;
     }
 
-    std::vector<float> run(Isa isa, uint32_t threads) const {
+    std::vector<float> run(const KernelTable& kernels, uint32_t threads) const {
         const size_t width = size_t(shape.heads) * shape.head_dim;
         const bool halves = format == kv::Format::kF16;
         std::vector<float> out(tokens * width, std::nanf(""));
@@ -103,14 +103,14 @@ struct Problem {
         Workspace workspace(
             attention_workspace_bytes(tokens, shape.heads, shape.kv_heads, shape.head_dim, cells, threads));
         ThreadPool pool(threads);
-        pool.run([&](Worker& worker) { attention(kernel_table(isa), worker, args, workspace.data()); });
+        pool.run([&](Worker& worker) { attention(kernels, worker, args, workspace.data()); });
         return out;
     }
 };
 
-class Attention : public testing::TestWithParam<std::tuple<Isa, kv::Format>> {
+class Attention : public testing::TestWithParam<std::tuple<TestedTable, kv::Format>> {
   protected:
-    Isa isa() const { return std::get<0>(GetParam()); }
+    const KernelTable& kernels() const { return *std::get<0>(GetParam()).kernels; }
     kv::Format format() const { return std::get<1>(GetParam()); }
 
     void check(const Problem& problem, uint32_t threads = 1) {
@@ -118,17 +118,17 @@ class Attention : public testing::TestWithParam<std::tuple<Isa, kv::Format>> {
                                  problem.shape.heads, problem.shape.kv_heads, problem.shape.head_dim,
                                  problem.tokens, problem.cells, threads));
         const auto expected = problem.expected();
-        const auto actual = problem.run(isa(), threads);
+        const auto actual = problem.run(kernels(), threads);
         ASSERT_EQ(expected.size(), actual.size());
         for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(expected[i], actual[i], kTolerance) << i;
     }
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Attention,
-                         testing::Combine(testing::ValuesIn(available_isas()),
+                         testing::Combine(testing::ValuesIn(tested_tables()),
                                           testing::Values(kv::Format::kF32, kv::Format::kF16)),
                          [](const auto& test) {
-                             return test_name(to_string(std::get<0>(test.param))) + "_" +
+                             return std::get<0>(test.param).name + "_" +
                                     std::string(kv::traits(std::get<1>(test.param)).name);
                          });
 
@@ -194,7 +194,7 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
     for (const uint32_t tokens : {1, 20}) {
         Problem problem({4, 2, 64}, format(), tokens, 130);
         for (float& value : problem.q) value *= 30;  // scores of several hundred
-        for (const float value : problem.run(isa(), 1))
+        for (const float value : problem.run(kernels(), 1))
             EXPECT_TRUE(std::isfinite(value) && std::fabs(value) < 6);
     }
 }
@@ -202,8 +202,9 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
 TEST_P(Attention, ThreadCountDoesNotChangeABit) {
     for (const auto& [tokens, cells] : {std::pair(1u, 100u), {1u, 1500u}, {3u, 1500u}, {50u, 300u}}) {
         const Problem problem({6, 3, 64}, format(), tokens, cells);
-        const auto expected = problem.run(isa(), 1);
-        for (const uint32_t threads : {2, 3, 5}) EXPECT_EQ(expected, problem.run(isa(), threads)) << threads;
+        const auto expected = problem.run(kernels(), 1);
+        for (const uint32_t threads : {2, 3, 5})
+            EXPECT_EQ(expected, problem.run(kernels(), threads)) << threads;
         check(problem, 3);
     }
 }

@@ -43,9 +43,9 @@ Expected multiply_in_double(const std::vector<float>& w, const std::vector<float
     return expected;
 }
 
-PackedMatrix prepared(Isa isa, QuantType type, uint32_t rows, uint32_t cols,
+PackedMatrix prepared(const KernelTable& kernels, QuantType type, uint32_t rows, uint32_t cols,
                       std::span<const std::byte> bytes) {
-    auto matrix = PackedMatrix::prepare(kernel_table(isa), type, rows, cols, bytes);
+    auto matrix = PackedMatrix::prepare(kernels, type, rows, cols, bytes);
     EXPECT_TRUE(matrix.has_value()) << matrix.error().describe();
     return *std::move(matrix);
 }
@@ -55,8 +55,8 @@ struct Weights {
     std::vector<std::byte> bytes;
     PackedMatrix matrix;
 
-    Weights(Isa isa, QuantType type, uint32_t rows, uint32_t cols, uint32_t seed)
-        : bytes(random_weights(type, rows, cols, seed)), matrix(prepared(isa, type, rows, cols, bytes)) {}
+    Weights(const KernelTable& kernels, QuantType type, uint32_t rows, uint32_t cols, uint32_t seed)
+        : bytes(random_weights(type, rows, cols, seed)), matrix(prepared(kernels, type, rows, cols, bytes)) {}
 };
 
 // y = [tokens, rows], a sentinel column behind each row of y.
@@ -77,9 +77,9 @@ std::vector<float> multiply(ThreadPool& pool, const PackedMatrix& matrix, const 
     return y;
 }
 
-class MatMul : public testing::TestWithParam<std::tuple<Isa, QuantType>> {
+class MatMul : public testing::TestWithParam<std::tuple<TestedTable, QuantType>> {
   protected:
-    Isa isa() const { return std::get<0>(GetParam()); }
+    const KernelTable& kernels() const { return *std::get<0>(GetParam()).kernels; }
     QuantType type() const { return std::get<1>(GetParam()); }
     double tolerance() const { return is_float(type()) ? kFloatTolerance : kQuantizedTolerance; }
 
@@ -87,7 +87,7 @@ class MatMul : public testing::TestWithParam<std::tuple<Isa, QuantType>> {
         SCOPED_TRACE(fmt::format("{} rows, {} columns, {} tokens, {} threads", rows, cols, tokens, threads));
         const auto bytes = random_weights(type(), rows, cols, rows + cols);
         const auto x = random_floats(size_t(tokens) * cols, tokens);
-        const PackedMatrix matrix = prepared(isa(), type(), rows, cols, bytes);
+        const PackedMatrix matrix = prepared(kernels(), type(), rows, cols, bytes);
         ThreadPool pool(threads);
         const auto y = multiply(pool, matrix, x, tokens);
         const auto expected =
@@ -106,19 +106,18 @@ std::vector<QuantType> every_type() {
     return types;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MatMul,
-                         testing::Combine(testing::ValuesIn(available_isas()),
-                                          testing::ValuesIn(every_type())),
-                         [](const auto& test) {
-                             return test_name(to_string(std::get<0>(test.param))) + "_" +
-                                    std::string(traits(std::get<1>(test.param)).name);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, MatMul, testing::Combine(testing::ValuesIn(tested_tables()), testing::ValuesIn(every_type())),
+    [](const auto& test) {
+        return std::get<0>(test.param).name + "_" + std::string(traits(std::get<1>(test.param)).name);
+    });
 
 TEST_P(MatMul, KernelIsTheTypesOwn) {
     const auto bytes = random_weights(type(), 16, block(), 1);
-    const PackedMatrix matrix = prepared(isa(), type(), 16, block(), bytes);
+    const PackedMatrix matrix = prepared(kernels(), type(), 16, block(), bytes);
     EXPECT_EQ(type(), matrix.kernel().type);
-    EXPECT_EQ(std::string(to_string(isa())) + " " + std::string(traits(type()).name), matrix.kernel().name);
+    EXPECT_EQ(std::string(to_string(kernels().isa)) + " " + std::string(traits(type()).name),
+              matrix.kernel().name);
 }
 
 TEST_P(MatMul, EveryBatchSizeAroundTheTilesAgreesWithTheScalarProduct) {
@@ -148,7 +147,7 @@ TEST_P(MatMul, LongBatchesAndRowsAgreeWithTheScalarProduct) {
 // a code, scale, minimum or offset shows at once.
 TEST_P(MatMul, ActivationsThatAreTheirOwnCodesGiveFloatAccuracy) {
     const uint32_t rows = 33, cols = 5 * block();
-    const Weights weights(isa(), type(), rows, cols, 11);
+    const Weights weights(kernels(), type(), rows, cols, 11);
     ThreadPool pool(1);
     for (const uint32_t tokens : {1, 2, 3, 4, 5, 6, 7, 14, 26}) {
         std::mt19937 generator(tokens);
@@ -168,7 +167,7 @@ TEST_P(MatMul, ActivationsThatAreTheirOwnCodesGiveFloatAccuracy) {
 // A NaN must reach the logits, where the engine looks for it.
 TEST_P(MatMul, NanActivationsGiveNan) {
     const uint32_t cols = 2 * block();
-    const Weights weights(isa(), type(), 20, cols, 5);
+    const Weights weights(kernels(), type(), 20, cols, 5);
     ThreadPool pool(1);
     for (const uint32_t tokens : {1, 14}) {
         std::vector<float> x(tokens * cols, 1.0f);
@@ -181,7 +180,7 @@ TEST_P(MatMul, NanActivationsGiveNan) {
 TEST_P(MatMul, ThreadCountDoesNotChangeABit) {
     const uint32_t rows = 200, cols = 2 * block();
     const auto bytes = random_weights(type(), rows, cols, 3);
-    const PackedMatrix matrix = prepared(isa(), type(), rows, cols, bytes);
+    const PackedMatrix matrix = prepared(kernels(), type(), rows, cols, bytes);
     for (const uint32_t tokens : {1, 4, 31}) {
         const auto x = random_floats(size_t(tokens) * cols, 4);
         ThreadPool one(1);
@@ -196,7 +195,7 @@ TEST_P(MatMul, ThreadCountDoesNotChangeABit) {
 
 TEST_P(MatMul, ZeroActivationsGiveZero) {
     const uint32_t cols = 2 * block();
-    const Weights weights(isa(), type(), 20, cols, 5);
+    const Weights weights(kernels(), type(), 20, cols, 5);
     ThreadPool pool(1);
     for (const uint32_t tokens : {1, 14}) {
         for (const float y : multiply(pool, weights.matrix, std::vector<float>(tokens * cols, 0.0f), tokens))
@@ -206,7 +205,7 @@ TEST_P(MatMul, ZeroActivationsGiveZero) {
 
 TEST_P(MatMul, DenormalAndHugeActivationsStayFinite) {
     const uint32_t cols = 2 * block();
-    const Weights weights(isa(), type(), 20, cols, 5);
+    const Weights weights(kernels(), type(), 20, cols, 5);
     ThreadPool pool(1);
     for (const float value : {1e-42f, 1e-38f, 1e30f}) {
         for (const uint32_t tokens : {1, 14}) {
@@ -225,9 +224,9 @@ TEST_P(MatMul, WeightsAndActivationsNeedNoAlignment) {
     std::vector<std::byte> shifted(bytes.size() + 2);
     std::copy(bytes.begin(), bytes.end(), shifted.begin() + 2);
     const auto x = random_floats(size_t(tokens) * cols, 7);
-    const PackedMatrix aligned = prepared(isa(), type(), rows, cols, bytes);
-    auto moved = PackedMatrix::prepare(kernel_table(isa()), type(), rows, cols,
-                                       std::span(shifted).subspan(2, bytes.size()));
+    const PackedMatrix aligned = prepared(kernels(), type(), rows, cols, bytes);
+    auto moved =
+        PackedMatrix::prepare(kernels(), type(), rows, cols, std::span(shifted).subspan(2, bytes.size()));
     ASSERT_TRUE(moved.has_value());
     ThreadPool pool(1);
     EXPECT_EQ(multiply(pool, aligned, x, tokens), multiply(pool, *moved, x, tokens));
@@ -236,9 +235,9 @@ TEST_P(MatMul, WeightsAndActivationsNeedNoAlignment) {
 TEST_P(MatMul, PackingWithThreadsGivesTheSameBytes) {
     const uint32_t rows = 150, cols = block();
     const auto bytes = random_weights(type(), rows, cols, 8);
-    const PackedMatrix alone = prepared(isa(), type(), rows, cols, bytes);
+    const PackedMatrix alone = prepared(kernels(), type(), rows, cols, bytes);
     ThreadPool pool(3);
-    auto together = PackedMatrix::prepare(kernel_table(isa()), type(), rows, cols, bytes, &pool);
+    auto together = PackedMatrix::prepare(kernels(), type(), rows, cols, bytes, &pool);
     ASSERT_TRUE(together.has_value());
     ASSERT_EQ(alone.storage_bytes(), together->storage_bytes());
     EXPECT_EQ(0, std::memcmp(alone.group(0), together->group(0), alone.storage_bytes()));
@@ -247,27 +246,26 @@ TEST_P(MatMul, PackingWithThreadsGivesTheSameBytes) {
 TEST_P(MatMul, ColumnsThatAreNoWholeBlocksAreRefused) {
     const uint32_t block_size = traits(type()).block_size;
     if (block_size == 1) {  // every count is whole
-        EXPECT_TRUE(
-            PackedMatrix::prepare(kernel_table(isa()), type(), 16, 33, random_weights(type(), 16, 33, 1)));
+        EXPECT_TRUE(PackedMatrix::prepare(kernels(), type(), 16, 33, random_weights(type(), 16, 33, 1)));
         return;
     }
     const std::vector<std::byte> bytes(4096);
-    auto matrix = PackedMatrix::prepare(kernel_table(isa()), type(), 16, block_size + 1, bytes);
+    auto matrix = PackedMatrix::prepare(kernels(), type(), 16, block_size + 1, bytes);
     ASSERT_FALSE(matrix.has_value());
     EXPECT_EQ(ErrorKind::kUnsupported, matrix.error().kind);
     EXPECT_THAT(matrix.error().message, testing::HasSubstr(fmt::format("a multiple of {}", block_size)));
 }
 
-class MatMulOn : public testing::TestWithParam<Isa> {};
-INSTANTIATE_TEST_SUITE_P(Isas, MatMulOn, testing::ValuesIn(available_isas()),
-                         [](const auto& test) { return test_name(to_string(test.param)); });
+class MatMulOn : public testing::TestWithParam<TestedTable> {};
+INSTANTIATE_TEST_SUITE_P(Isas, MatMulOn, testing::ValuesIn(tested_tables()),
+                         [](const auto& test) { return test.param.name; });
 
 // QKV in one op: three products, three types, one input, biases on some.
 TEST_P(MatMulOn, ProductsOfOneOpEqualTheSameProductsAlone) {
     const uint32_t cols = 512;
-    const Weights q(GetParam(), QuantType::kQ4_0, 96, cols, 1);
-    const Weights k(GetParam(), QuantType::kQ6_K, 40, cols, 2);
-    const Weights v(GetParam(), QuantType::kF16, 40, cols, 3);
+    const Weights q(*GetParam().kernels, QuantType::kQ4_0, 96, cols, 1);
+    const Weights k(*GetParam().kernels, QuantType::kQ6_K, 40, cols, 2);
+    const Weights v(*GetParam().kernels, QuantType::kF16, 40, cols, 3);
     const auto bias = random_floats(40, 9);
     for (const uint32_t tokens : {1, 3, 50}) {
         const auto x = random_floats(size_t(tokens) * cols, 4);
@@ -291,7 +289,7 @@ TEST_P(MatMulOn, ProductsOfOneOpEqualTheSameProductsAlone) {
 
 TEST_P(MatMulOn, DataOfAnotherSizeIsRefused) {
     const auto bytes = random_weights(QuantType::kQ4_0, 16, 64, 1);
-    auto matrix = PackedMatrix::prepare(kernel_table(GetParam()), QuantType::kQ4_0, 17, 64, bytes);
+    auto matrix = PackedMatrix::prepare(*GetParam().kernels, QuantType::kQ4_0, 17, 64, bytes);
     ASSERT_FALSE(matrix.has_value());
     EXPECT_EQ(ErrorKind::kInvalidArgument, matrix.error().kind);
     EXPECT_THAT(matrix.error().message, testing::HasSubstr("576 bytes"));

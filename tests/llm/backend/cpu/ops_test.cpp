@@ -12,9 +12,9 @@ namespace {
 constexpr double kTolerance =
     4e-7;  // relative to the result, or to 1 where that is smaller: a few float roundings
 
-class Ops : public testing::TestWithParam<std::tuple<Isa, uint32_t>> {
+class Ops : public testing::TestWithParam<std::tuple<TestedTable, uint32_t>> {
   protected:
-    const KernelTable& kernels() const { return kernel_table(std::get<0>(GetParam())); }
+    const KernelTable& kernels() const { return *std::get<0>(GetParam()).kernels; }
 
     void run(const std::function<void(Worker&)>& f) {
         ThreadPool pool(std::get<1>(GetParam()));
@@ -38,9 +38,9 @@ class Ops : public testing::TestWithParam<std::tuple<Isa, uint32_t>> {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Ops,
-                         testing::Combine(testing::ValuesIn(available_isas()), testing::Values(1, 2, 3, 5)),
+                         testing::Combine(testing::ValuesIn(tested_tables()), testing::Values(1, 2, 3, 5)),
                          [](const auto& test) {
-                             return test_name(to_string(std::get<0>(test.param))) + "_" +
+                             return std::get<0>(test.param).name + "_" +
                                     std::to_string(std::get<1>(test.param)) + "_threads";
                          });
 
