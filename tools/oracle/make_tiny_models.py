@@ -60,6 +60,8 @@ MODELS = {
     "gemma3-linear": dict(arch="gemma3", vocab=97, dim=32, ffn=64, layers=3, heads=2, kv=1, head_dim=32, tied=True,
                           rope={"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0}, window=20, pattern=2,
                           lengths=(97,)),
+    "llama-biases": dict(arch="llama", vocab=97, dim=32, ffn=64, layers=2, heads=4, kv=2, head_dim=8, tied=False,
+                         rope=default_rope(10000.0), biases=True, lengths=(65,)),
 }
 
 
@@ -72,7 +74,9 @@ def make_reference(m):
                   pad_token_id=None)
     rope = dict(m["rope"])
     if m["arch"] == "llama":
-        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(rope_parameters=rope, **common))
+        biases = m.get("biases", False)
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            rope_parameters=rope, attention_bias=biases, mlp_bias=biases, **common))
     elif m["arch"] == "qwen2":
         common.pop("head_dim")
         model = transformers.Qwen2ForCausalLM(transformers.Qwen2Config(rope_parameters=rope, **common))
@@ -264,6 +268,13 @@ def write_model(path, m, model):
             put(b + "ffn_norm.weight", s + "post_attention_layernorm.weight")
         for x in ("gate", "up", "down"):
             put(b + f"ffn_{x}.weight", s + f"mlp.{x}_proj.weight")
+        if m.get("biases", False):
+            put(b + "attn_q.bias", s + "self_attn.q_proj.bias", heads=m["heads"])
+            put(b + "attn_k.bias", s + "self_attn.k_proj.bias", heads=m["kv"])
+            put(b + "attn_v.bias", s + "self_attn.v_proj.bias")
+            put(b + "attn_output.bias", s + "self_attn.o_proj.bias")
+            for x in ("gate", "up", "down"):
+                put(b + f"ffn_{x}.bias", s + f"mlp.{x}_proj.bias")
     assert not state, list(state)
     finish(w)
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxBatch = 1u << 16;
+constexpr uint32_t kMaxContext = 1u << 30;  // positions are 32-bit signed
 // Logits that one graph yields at most: 256 rows of a vocabulary of 65536. More rows come in several graphs.
 constexpr size_t kMaxLogitsBytes = 64u << 20;
 constexpr kv::SequenceId kSequence = 0;
@@ -26,6 +27,10 @@ Result<void> check(const EngineOptions& options) {
     if (options.threads > kMaxThreads) {
         return fail(ErrorKind::kInvalidArgument, "{} threads; 1 to {} are accepted", options.threads,
                     kMaxThreads);
+    }
+    if (options.context > kMaxContext) {
+        return fail(ErrorKind::kInvalidArgument, "a context of {} tokens; 1 to {} are accepted",
+                    options.context, kMaxContext);
     }
     if (options.batch == 0 || options.batch > kMaxBatch) {
         return fail(ErrorKind::kInvalidArgument, "a batch of {} tokens; 1 to {} are accepted", options.batch,
@@ -49,8 +54,8 @@ class GraphEngine final : public Engine {
                      .print_after = {}}),
           cells_(context) {}
 
-    // Packs the weights, builds the graph of a decode step, and takes the memory of the largest batch, in which
-    // all shorter ones run.
+    // Packs the weights, builds the graph of a decode step, and takes the memory of the largest batch, in
+    // which all shorter ones run.
     Result<void> prepare(const Backend::Progress& progress) {
         INGOT_TRY(executor_.prepare(params(1, 1), progress));
         return executor_.prepare(params(std::min(options_.batch, context()), 1));
@@ -187,8 +192,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     // Checking reads the file from the disk if it isn't cached; packing then works on memory.
     INGOT_ASSIGN(model::Model model, model::Model::load(*file, share_of(options.progress, 0.0f, 0.5f)));
     const uint32_t threads = options.threads != 0 ? options.threads : num_physical_cores();
-    const uint32_t context =
-        options.context != 0 ? options.context : model::default_context(model.hyper());
+    const uint32_t context = options.context != 0 ? options.context : model::default_context(model.hyper());
     // A packed weight is not read from the file again.
     const auto release = [&file = *file](std::string_view tensor) {
         file.release(*file.find_tensor(tensor));

@@ -49,6 +49,7 @@ Result<void> read_scaling(const Keys& keys, HyperParams& hyper) {
     rope.attn_factor *= more;
     INGOT_ASSIGN(rope.beta_fast, keys.number("rope.scaling.yarn_beta_fast", 1e-3, 1e6, 32.0f));
     INGOT_ASSIGN(rope.beta_slow, keys.number("rope.scaling.yarn_beta_slow", 1e-3, 1e6, 1.0f));
+    INGOT_TRY(keys.refuse_unless("rope.scaling.yarn_ext_factor", 1.0));
     return keys.refuse_unless("rope.scaling.yarn_log_multiplier", 0.0);
 }
 

@@ -136,7 +136,7 @@ TEST_P(GoldenLogits, TrapALongPromptThenAShortOneInOneEngine) {
 INSTANTIATE_TEST_SUITE_P(Architectures, GoldenLogits,
                          testing::Values("llama", "qwen2", "qwen3", "gemma3", "llama-tied-linear",
                                          "llama-yarn", "llama-llama3", "qwen2-untied-yarn", "qwen3-tied",
-                                         "gemma3-linear"),
+                                         "gemma3-linear", "llama-biases"),
                          [](const auto& test) {
                              std::string name = test.param;
                              std::ranges::replace(name, '-', '_');
