@@ -33,6 +33,7 @@ def make_rows():
     half_zero[:128] = 0.0
     rows = [
         normal(1.0), normal(0.02), rng.uniform(0.5, 1.5, 256), rng.laplace(0.0, 0.1, 256), outliers,
+        np.where(np.arange(256) % 32 < 9, 0.0, -0.0),
         np.full(256, 0.75), np.full(256, -0.3), np.zeros(256), np.full(256, -0.0), one_hot, alternating,
         np.linspace(-1.0, 1.0, 256), np.repeat(normal(1.0)[:8], 32), half_zero,
         normal(9000.0),                       # huge, though every scale still fits a half

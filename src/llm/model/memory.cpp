@@ -11,7 +11,9 @@ kv::Format default_kv_format(const HyperParams& hyper) {
     return uint64_t(hyper.layers) * hyper.kv_width() < 8192 ? kv::Format::kF32 : kv::Format::kF16;
 }
 
-uint32_t default_context(const HyperParams& hyper) { return std::min(hyper.context, 4096u); }
+uint32_t default_context(const HyperParams& hyper) {
+    return std::min(hyper.context, 4096u);
+}
 
 uint64_t kv_size_bytes(const HyperParams& hyper, kv::Format format, uint32_t context) {
     return 2ull * hyper.layers * context * hyper.kv_width() * kv::traits(format).element_size_bytes;

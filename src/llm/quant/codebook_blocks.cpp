@@ -87,6 +87,15 @@ float search_nonlinear_scale(const float* values) {
     return scale;
 }
 
+// The exponent that puts the extreme value's power of two at that of 4, the largest of E2M1. Below 0 it
+// wraps, as the reference result does: such blocks hold subnormal floats and decode to zeros. But -1 would be
+// 255, which stands for NaN, and 0 serves as well.
+int shared_exponent(float magnitude) {
+    if (!(magnitude > 0.0f)) return 0;
+    const int exponent = truncate_to_int(std::floor(std::log2(magnitude)) - 2.0f + 127.0f);
+    return exponent == -1 ? 0 : exponent;
+}
+
 constexpr size_t kNonlinearBytes = 18;
 constexpr size_t kMxfp4Bytes = 17;
 
@@ -116,13 +125,9 @@ void quantize_iq4_nl(const float* values, std::byte* blocks, size_t count) {
     }
 }
 
-// The exponent puts the extreme value's power of two at that of 4, the largest of E2M1.
 void quantize_mxfp4(const float* values, std::byte* blocks, size_t count) {
     for (; count != 0; count -= kSmallBlock, values += kSmallBlock, blocks += kMxfp4Bytes) {
-        const float magnitude = std::fabs(extreme_of(values, kSmallBlock));
-        const int exponent =
-            magnitude > 0.0f ? truncate_to_int(std::floor(std::log2(magnitude)) - 2.0f + 127.0f) : 0;
-        store_byte(blocks, exponent);
+        store_byte(blocks, shared_exponent(std::fabs(extreme_of(values, kSmallBlock))));
         const float scale = half_of_e8m0(load_byte(blocks));
         for (size_t j = 0; j < kSmallBlock / 2; ++j) {
             blocks[1 + j] = pack_nibbles(nearest_e2m1(values[j], scale),

@@ -81,7 +81,9 @@ void quantize_around_zero(const float* values, std::byte* block) {
 template <Layout kLayout>
 void quantize_above_minimum(const float* values, std::byte* block) {
     constexpr int kMaxCode = (1 << kLayout.bits) - 1;
-    const auto [minimum, maximum] = std::minmax_element(values, values + kSmallBlock);
+    // The first of several, so that zeros of both signs have no negative range.
+    const float* minimum = std::min_element(values, values + kSmallBlock);
+    const float* maximum = std::max_element(values, values + kSmallBlock);
     const float scale = (*maximum - *minimum) / float(kMaxCode);
     const float inverse = inverse_or_zero(scale);
     int codes[kSmallBlock];

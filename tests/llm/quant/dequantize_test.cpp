@@ -27,7 +27,10 @@ TEST_P(Dequantize, GivesTheValuesOfTheGgufPackage) {
 }
 
 TEST_P(Dequantize, OfNoElementsTouchesNothing) {
-    GetParam().dequantize(nullptr, nullptr, 0);
+    const std::byte block{1};
+    float value = 7.0f;
+    GetParam().dequantize(&block, &value, 0);
+    EXPECT_EQ(7.0f, value);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryType, Dequantize, every_type(), TypeName());

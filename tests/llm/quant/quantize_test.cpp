@@ -69,6 +69,17 @@ TEST_P(Quantize, AScaleThatOverflowsShowsAsValuesThatAreNotFinite) {
     EXPECT_EQ(holds, finite);
 }
 
+// Where the exponent of the scale would be -1, whose byte stands for NaN.
+TEST(QuantizeMxfp4, ValuesNearTheSmallestNormalFloatKeepAScaleThatIsANumber) {
+    const QuantTraits& type = traits(QuantType::kMXFP4);
+    std::vector<float> tiny(32, 0x1p-126f), back(32);
+    std::vector<std::byte> block(type.block_size_bytes);
+    type.quantize(tiny.data(), block.data(), 32);
+    EXPECT_EQ(0, int(block[0]));
+    type.dequantize(block.data(), back.data(), 32);
+    EXPECT_EQ(tiny, back);
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryType, Quantize, every_type(), TypeName());
 
 }  // namespace
