@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/mapped_file.h"
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/model_path.h"
 #include "llm/gguf/gguf.h"
 #include "llm/text/tokenizer.h"
@@ -22,15 +22,6 @@ struct Options {
     bool pieces = false;
     bool no_special = false;
 };
-
-Result<std::string> text_of(const std::string& file) {
-    if (!file.empty() && file != "-") return read_text_file(file);
-    std::string text;
-    char block[1 << 16];
-    while (const size_t count = std::fread(block, 1, sizeof block, stdin)) text.append(block, count);
-    if (std::ferror(stdin)) return fail(ErrorKind::kIo, "standard input can't be read");
-    return text;
-}
 
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separator) {
     std::vector<std::string_view> parts;
@@ -78,7 +69,7 @@ Result<void> tokenize(const Options& options, bool has_text) {
     INGOT_ASSIGN(const Tokenizer tokenizer, Tokenizer::from_gguf(file));
     std::string text = options.text;
     if (!has_text) {
-        INGOT_ASSIGN(text, text_of(options.file));
+        INGOT_ASSIGN(text, read_text(options.file.empty() ? "-" : options.file));
     }
     const EncodeOptions encode{.add_special = !options.no_special, .parse_special = !options.no_special};
     for (const std::string_view part : split_at(text, options.separator)) {

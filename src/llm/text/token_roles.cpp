@@ -27,7 +27,7 @@ constexpr NamedRole kNamedRoles[] = {
     {"[EOT]", kEnd},
     {"[EOS]", kEnd},
     {"<eos>", kEnd},
-    {"</s>", kEnd},
+    {"</s>", kEndIfSpecial},
     {"[e~[", kEnd},
     // Code models: padding and the borders of files and repositories end a completion too.
     {"<|fim_pad|>", kEnd},

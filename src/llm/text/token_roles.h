@@ -10,10 +10,11 @@
 namespace ingot {
 
 enum class TokenRole : uint8_t {
-    kEnd,      // ends a generation; a control token
-    kControl,  // a control token
-    kVisible,  // part of the answer's own structure: shown like text, never an end
-    kPlain,    // what the file says, and not an end
+    kEnd,           // ends a generation; a control token
+    kEndIfSpecial,  // the same, unless the file calls it a normal token
+    kControl,       // a control token
+    kVisible,       // part of the answer's own structure: shown like text, never an end
+    kPlain,         // what the file says, and not an end
 };
 
 struct NamedRole {

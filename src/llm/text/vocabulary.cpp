@@ -150,7 +150,9 @@ void Vocabulary::assign_roles() {
     const auto assign = [this](const NamedRole& rule) {
         const TokenId id = find(rule.name);
         if (id == kNoToken || rule.role == TokenRole::kPlain) return;
-        ends_[static_cast<size_t>(id)] = rule.role == TokenRole::kEnd;
+        const bool if_special = rule.role == TokenRole::kEndIfSpecial;
+        if (if_special && kind(id) == TokenKind::kNormal) return;
+        ends_[static_cast<size_t>(id)] = if_special || rule.role == TokenRole::kEnd;
         kinds_[static_cast<size_t>(id)] =
             rule.role == TokenRole::kVisible ? TokenKind::kUserDefined : TokenKind::kControl;
     };
