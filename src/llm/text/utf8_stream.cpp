@@ -32,6 +32,8 @@ std::string Utf8Stream::push(std::string_view bytes) {
     return whole;
 }
 
-std::string Utf8Stream::flush() { return std::exchange(held_, {}); }
+std::string Utf8Stream::flush() {
+    return std::exchange(held_, {});
+}
 
 }  // namespace ingot
