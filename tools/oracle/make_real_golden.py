@@ -102,7 +102,8 @@ def main():
     print(f"perplexity {golden['perplexity']:.4f} over {golden['scored']} tokens")
     rows = ",\n".join(json.dumps(p, ensure_ascii=False) for p in golden["prompts"])
     with open(out, "w", encoding="utf-8") as f:
-        f.write(f'{{"prompts": [\n{rows}\n],\n"perplexity": {golden["perplexity"]:.6f}, "scored": {golden["scored"]}}}\n')
+        f.write(f'{{"prompts": [\n{rows}\n],\n'
+                f'"perplexity": {golden["perplexity"]:.6f}, "scored": {golden["scored"]}}}\n')
 
 
 if __name__ == "__main__":

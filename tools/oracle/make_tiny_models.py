@@ -175,7 +175,8 @@ def add_spm_vocabulary(w, size):
     kinds += [gguf.TokenType.BYTE] * 256
     scores = [0.0] * len(tokens)
     letters = "etaoinshrdlucmfwypvbgkjqxz"
-    pieces = ["▁the", "▁th", "▁t", "the", "th", "▁a", "▁"] + [a + b for a in letters[:16] for b in letters[:16] if a + b != "th"]
+    pieces = ["▁the", "▁th", "▁t", "the", "th", "▁a", "▁"]
+    pieces += [a + b for a in letters[:16] for b in letters[:16] if a + b != "th"]
     pieces = pieces[:size - len(tokens) - len(letters)] + list(letters)
     tokens += pieces
     kinds += [gguf.TokenType.NORMAL] * len(pieces)
