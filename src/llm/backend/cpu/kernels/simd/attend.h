@@ -14,7 +14,7 @@ namespace ingot::cpu {
 namespace {
 
 constexpr uint32_t kBlockCells = 64;
-constexpr uint32_t kTurnFromRows = 8;  // rows from which keys are transposed
+constexpr uint32_t kTurnFromRows = 4;  // rows from which keys are transposed
 
 template <typename V>
 struct Attention {
@@ -158,13 +158,12 @@ struct Attention {
     // c[r][0..16) (+)= sum over k < depth of a[r][k] * panel[k][0..16), for all rows.
     void multiply(const float* panel, uint32_t depth, const float* a, size_t a_stride, float* c,
                   size_t c_stride, bool add) const {
-        constexpr uint32_t kTile = V::kFloatTileTokens;
-        uint32_t r = 0;
-        for (; r + kTile <= rows; r += kTile) {
-            tile<kTile>(panel, depth, a + r * a_stride, a_stride, c + r * c_stride, c_stride, add);
+        constexpr uint32_t kTile = 6;
+        static constexpr decltype(&tile<1>) kTiles[] = {tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>};
+        for (uint32_t r = 0; r < rows; r += kTile) {
+            const uint32_t count = rows - r < kTile ? rows - r : kTile;
+            kTiles[count - 1](panel, depth, a + r * a_stride, a_stride, c + r * c_stride, c_stride, add);
         }
-        for (; r < rows; ++r)
-            tile<1>(panel, depth, a + r * a_stride, a_stride, c + r * c_stride, c_stride, add);
     }
 
     template <uint32_t kRows>
