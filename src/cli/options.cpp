@@ -102,6 +102,10 @@ void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required) {
     app.add_option("--trace", flags.engine.trace, "Write each node's shape, device, time and value range")
         ->option_text("FILE.json")
         ->group(kModelGroup);
+    app.add_option("--print-after", flags.engine.print_after,
+                   "Print the compute graphs after a pass (build, assign, fuse, split, allocate or all)")
+        ->option_text("PASS")
+        ->group(kModelGroup);
 }
 
 void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {

@@ -51,7 +51,7 @@ class GraphEngine final : public Engine {
                     {.kv_cells = context,
                      .dump_graph = options_.dump_graph,
                      .trace = options_.trace,
-                     .print_after = {}}),
+                     .print_after = options_.print_after}),
           cells_(context) {}
 
     // Packs the weights, builds the graph of a decode step, and takes the memory of the largest batch, in

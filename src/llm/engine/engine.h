@@ -25,8 +25,9 @@ struct EngineOptions {
     bool fuse = true;
     // Of cached keys and values; none: chosen by their size (model/memory.h).
     std::optional<kv::Format> kv_format = {};
-    std::string dump_graph = {};  // path of a .dot file, written once per distinct graph; empty: off
-    std::string trace = {};       // path of a .json file; empty: off
+    std::string dump_graph = {};   // path of a .dot file, written once per distinct graph; empty: off
+    std::string trace = {};        // path of a .json file; empty: off
+    std::string print_after = {};  // pass whose graphs are printed to stderr, or "all"; empty: off
     // Called while weights are prepared, with a fraction 0..1; returning false cancels (kCancelled).
     std::function<bool(float)> progress = {};
 };

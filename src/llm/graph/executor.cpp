@@ -39,7 +39,7 @@ struct Executor::Instance {
 
 Executor::Executor(std::vector<Backend*> backends, Build build, ExecutorOptions options)
     : backends_(std::move(backends)), build_(std::move(build)), options_(std::move(options)) {
-    if (!options_.trace.empty()) trace_ = std::make_unique<Trace>();
+    if (!options_.trace.empty()) trace_ = std::make_unique<Trace>(options_.trace);
 }
 
 Executor::~Executor() = default;
@@ -59,6 +59,7 @@ Result<Executor::Instance*> Executor::instance(const GraphParams& params, const 
         found->second->last_used = ++clock_;
         return found->second.get();
     }
+    INGOT_TRY(check_print_after());
     INGOT_ASSIGN(Graph graph, build_(params));
     if (graph.params() != params) {
         return fail(ErrorKind::kInvalidArgument, "the graph was built for other parameters than asked for");
@@ -76,6 +77,18 @@ Result<Executor::Instance*> Executor::instance(const GraphParams& params, const 
     ++stats_.graphs_built;
     made->last_used = ++clock_;
     return (instances_[params] = std::move(made)).get();
+}
+
+Result<void> Executor::check_print_after() const {
+    const std::string& wanted = options_.print_after;
+    std::string accepted = "all, build";
+    bool known = wanted.empty() || wanted == "all" || wanted == "build";
+    for (const Pass& pass : kPipeline) {
+        known |= wanted == pass.name;
+        accepted += fmt::format(", {}", pass.name);
+    }
+    if (known) return {};
+    return fail(ErrorKind::kInvalidArgument, "no pass is called '{}'; {} are accepted", wanted, accepted);
 }
 
 // Graphs are small but prompts come in every length: the least recently used one goes.
@@ -221,7 +234,6 @@ Result<void> Executor::run(const GraphParams& params, std::span<const InputData>
     NodeObserver observer = [&](NodeId id, double seconds, std::span<const float> values) {
         trace_->add(found->graph(), id, seconds, values);
     };
-    if (trace_) trace_->begin_run();
     const std::vector<Split>& splits = *found->module.splits;
     for (size_t s = 0; s < splits.size(); ++s) {
         Backend& backend = *backends_[splits[s].backend.index()];
@@ -233,7 +245,7 @@ Result<void> Executor::run(const GraphParams& params, std::span<const InputData>
     ++stats_.runs;
     stats_.splits = splits.size();
     last_ = found;
-    return trace_ ? trace_->write(options_.trace) : Result<void>();
+    return trace_ ? trace_->end_run() : Result<void>();
 }
 
 Result<std::span<const float>> Executor::output(size_t index) {

@@ -31,9 +31,10 @@ struct InputData {
 
 struct ExecutorOptions {
     uint32_t kv_cells = 0;
-    std::string dump_graph = {};   // path of a .dot file that every distinct graph is added to; empty: off
-    std::string trace = {};        // path of a .json file, rewritten after every run; empty: off
-    std::string print_after = {};  // name of a pass whose result is printed to stderr; "all" for each; empty: off
+    std::string dump_graph = {};  // path of a .dot file that every distinct graph is added to; empty: off
+    std::string trace = {};       // path of a .json file, longer after every run; empty: off
+    std::string print_after =
+        {};  // name of a pass whose result is printed to stderr; "all" for each; empty: off
 };
 
 class Executor {
@@ -69,6 +70,7 @@ class Executor {
     struct Instance;
 
     Result<Instance*> instance(const GraphParams& params, const Backend::Progress& progress);
+    Result<void> check_print_after() const;
     void evict_if_full();
     Result<void> bind(Instance& instance, const Backend::Progress& progress);
     Result<void> bind_kv(const Graph& graph);

@@ -1,5 +1,6 @@
-// The operations of the compute graph. INGOT_GRAPH_OPS is the only list of them: the enum, names, arity, roles of
-// operands, in-place rule and the table in docs/graph.md all derive from it. Shape rules are in infer.h.
+// The operations of the compute graph. INGOT_GRAPH_OPS is the only list of them: the enum, names, arity,
+// roles of operands, in-place rule and the table in docs/graph.md all derive from it. Shape rules are in
+// infer.h.
 #pragma once
 
 #include <array>
@@ -85,8 +86,12 @@ inline constexpr std::array kOps = {
 #undef X
 };
 
-constexpr const OpTraits& traits(Op op) { return kOps[size_t(op)]; }
-constexpr std::string_view to_string(Op op) { return traits(op).name; }
+constexpr const OpTraits& traits(Op op) {
+    return kOps[size_t(op)];
+}
+constexpr std::string_view to_string(Op op) {
+    return traits(op).name;
+}
 
 constexpr std::optional<Op> op_from_name(std::string_view name) {
     for (const OpTraits& row : kOps) {
@@ -100,6 +105,8 @@ constexpr bool has_effect(Op op) {
     return op == Op::kKvcacheStore || op == Op::kFusedQKV || op == Op::kFusedQkvNorm;
 }
 // Yields its input's memory under another shape; backends have nothing to execute.
-constexpr bool is_alias(Op op) { return op == Op::kView || op == Op::kReshape; }
+constexpr bool is_alias(Op op) {
+    return op == Op::kView || op == Op::kReshape;
+}
 
 }  // namespace ingot::graph

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -27,43 +26,51 @@ ValueStats stats_of(std::span<const float> values) {
 
 void Trace::add(const Graph& graph, NodeId id, double seconds, std::span<const float> values) {
     const Node& node = graph[id];
-    events_.push_back({runs_, graph.label(id), std::string(to_string(node.op)), to_string(node.shape),
+    events_.push_back({graph.label(id), std::string(to_string(node.op)), to_string(node.shape),
                        graph.backends()[node.backend.index()], id.index(), clock_, seconds,
                        stats_of(values)});
     clock_ += seconds;
 }
 
-std::string Trace::to_json() const {
+std::string Trace::to_json(const Event& e) const {
     // JSON has no infinities; a range that contains one is written as null.
     const auto number = [](double value) {
         return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
     };
-    nlohmann::json list = nlohmann::json::array();
-    for (const Event& e : events_) {
-        nlohmann::json args = {{"node", e.node}, {"run", e.run}, {"shape", e.shape}, {"backend", e.backend}};
-        if (e.stats.count > 0) {
-            args["min"] = number(e.stats.min);
-            args["max"] = number(e.stats.max);
-            args["mean"] = number(e.stats.mean);
-            args["nan"] = e.stats.nan_count;
-        }
-        list.push_back({{"name", e.name},
-                        {"cat", e.op},
-                        {"ph", "X"},
-                        {"pid", 1},
-                        {"tid", e.backend},
-                        {"ts", e.start_seconds * 1e6},
-                        {"dur", e.seconds * 1e6},
-                        {"args", std::move(args)}});
+    nlohmann::json args = {{"node", e.node}, {"run", run_}, {"shape", e.shape}, {"backend", e.backend}};
+    if (e.stats.count > 0) {
+        args["min"] = number(e.stats.min);
+        args["max"] = number(e.stats.max);
+        args["mean"] = number(e.stats.mean);
+        args["nan"] = e.stats.nan_count;
     }
-    return nlohmann::json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(list)}}.dump(1);
+    const nlohmann::json event = {{"name", e.name},
+                                  {"cat", e.op},
+                                  {"ph", "X"},
+                                  {"pid", 1},
+                                  {"tid", e.backend},
+                                  {"ts", e.start_seconds * 1e6},
+                                  {"dur", e.seconds * 1e6},
+                                  {"args", std::move(args)}};
+    return event.dump();
 }
 
-Result<void> Trace::write(const std::string& path) const {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << to_json() << '\n';
-    file.close();
-    if (!file) return fail(ErrorKind::kIo, "can't write the trace to '{}'", path);
+Result<void> Trace::end_run() {
+    constexpr std::string_view kHeader = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n",
+                               kFooter = "\n]}\n";
+    const bool first = !file_.is_open();
+    if (first) {
+        file_.open(path_, std::ios::binary | std::ios::trunc);
+        file_ << kHeader;
+    } else {
+        file_.seekp(-std::streamoff(kFooter.size()), std::ios::end);
+    }
+    for (size_t i = 0; i < events_.size(); ++i)
+        file_ << (first && i == 0 ? "" : ",\n") << to_json(events_[i]);
+    file_ << kFooter << std::flush;
+    events_.clear();
+    ++run_;
+    if (!file_) return fail(ErrorKind::kIo, "can't write the trace to '{}'", path_);
     return {};
 }
 

@@ -1,8 +1,10 @@
-// What a run did, node by node: shape, backend, time, and min/max/mean/NaN count of the values. Written in
-// the Trace Event format (JSON), so that chrome://tracing and Perfetto open it; the numbers are in each
-// event's args.
+// What runs did, node by node: shape, backend, time, and min/max/mean/NaN count of the values. Written in the
+// Trace Event format (JSON), so that chrome://tracing and Perfetto open it; the numbers are in each event's
+// args.
 #pragma once
 
+#include <cstdint>
+#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,24 +23,26 @@ ValueStats stats_of(std::span<const float> values);
 
 class Trace {
   public:
-    void begin_run() { ++runs_; }
-    void add(const Graph& graph, NodeId id, double seconds, std::span<const float> values);
-    // The whole trace so far.
-    Result<void> write(const std::string& path) const;
-    std::string to_json() const;
+    explicit Trace(std::string path) : path_(std::move(path)) {}
 
+    void add(const Graph& graph, NodeId id, double seconds, std::span<const float> values);
+    // Appends what was added since the last time; the file is complete JSON after each. kIo if it can't be
+    // written.
+    Result<void> end_run();
+
+  private:
     struct Event {
-        uint64_t run = 0;
         std::string name, op, shape, backend;
         uint32_t node = 0;
         double start_seconds = 0, seconds = 0;
         ValueStats stats;
     };
-    std::span<const Event> events() const { return events_; }
+    std::string to_json(const Event& event) const;
 
-  private:
-    std::vector<Event> events_;
-    uint64_t runs_ = 0;
+    std::string path_;
+    std::ofstream file_;         // opened by the first run
+    std::vector<Event> events_;  // of the current run
+    uint64_t run_ = 0;
     double clock_ = 0;  // sum of all nodes' times
 };
 

@@ -47,6 +47,15 @@ TEST_F(Builder, TheFirstMistakeIsReportedAndLaterCallsAreHarmless) {
     EXPECT_EQ("%1 reshape: [4, 64] elements can't become [4, 63]", message);
 }
 
+TEST_F(Builder, AKQuantRowThatIsNoWholeNumberOfBlocksIsRefusedByName) {
+    EXPECT_EQ("weight 'blk.0.ffn_up.weight' has rows of 576 elements; Q4_K accepts multiples of 256",
+              error_of(WeightTable().add({"blk.0.ffn_up.weight", QuantType::kQ4_K, 4, 576, {}})));
+    EXPECT_EQ("weight 'w' (2 x 32 Q8_0) has 67 bytes of data, 68 expected",
+              error_of(WeightTable().add({"w", QuantType::kQ8_0, 2, 32, std::vector<std::byte>(67)})));
+    EXPECT_EQ("weight 'gain' is registered twice",
+              error_of(weights_.table()->add({"gain", QuantType::kF32, 1, 64, {}})));
+}
+
 TEST_F(Builder, AMissingNormGainIsAnError) {
     EXPECT_EQ("tensor 'blk.0.attn_norm.weight' is missing",
               error([](auto& b, NodeId x) { b.rms_norm(x, b.weight("blk.0.attn_norm.weight"), 1e-5f); }));

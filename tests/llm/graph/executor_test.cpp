@@ -192,8 +192,9 @@ TEST(Executor, TheTraceHasEveryNodeWithShapeBackendTimeAndStatistics) {
     const std::vector<float> x = {1, NAN, 3, -4};
     const std::vector<InputData> inputs = {{"x", x}};
     expect_ok(executor.run({}, inputs));
+    expect_ok(executor.run({}, inputs));
     const nlohmann::json trace = nlohmann::json::parse(file_text(path));
-    ASSERT_EQ(5u, trace["traceEvents"].size());  // silu, two softmaxes, two adds
+    ASSERT_EQ(10u, trace["traceEvents"].size());  // twice: silu, two softmaxes, two adds
     const auto& silu = trace["traceEvents"][0];
     EXPECT_EQ("%1 silu", silu["name"]);
     EXPECT_EQ("[1, 4]", silu["args"]["shape"]);
@@ -202,7 +203,16 @@ TEST(Executor, TheTraceHasEveryNodeWithShapeBackendTimeAndStatistics) {
     EXPECT_NEAR(-4 / (1 + std::exp(4.0)), silu["args"]["min"].get<double>(), 1e-6);
     EXPECT_NEAR(3 / (1 + std::exp(-3.0)), silu["args"]["max"].get<double>(), 1e-6);
     EXPECT_GT(silu["dur"].get<double>(), 0);
+    EXPECT_EQ(0, silu["args"]["run"]);
+    EXPECT_EQ(1, trace["traceEvents"][9]["args"]["run"]);
     std::remove(path.c_str());
+}
+
+TEST(Executor, AnUnknownPassToPrintAfterIsRefusedWithTheKnownOnes) {
+    ReferenceBackend cpu("cpu");
+    Executor executor({&cpu}, mixed, {.print_after = "fold"});
+    EXPECT_EQ("no pass is called 'fold'; all, build, assign, fuse, split, allocate are accepted",
+              error_of(executor.prepare({})));
 }
 
 TEST(Executor, EveryDistinctGraphIsDrawnOnce) {

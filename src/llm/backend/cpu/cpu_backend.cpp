@@ -139,7 +139,7 @@ Result<void> CpuBackend::prepare_weights(const graph::Graph& graph, graph::Backe
             total += weights[id].data.size();
         }
         for (WeightId id : vectors_of(node)) {
-            if (!id.valid()) continue;
+            if (!id.valid() || vectors_.contains(id)) continue;
             std::vector<float>& values = vectors_[id];
             values.resize(weights[id].cols);  // F32, as the shape rules demand; copied, so that it is aligned
             std::memcpy(values.data(), weights[id].data.data(), weights[id].data.size());

@@ -174,7 +174,7 @@ Result<void> Compiler::fused_ffn() {
 // Before each execution: every index in the input lies in [0, limit).
 void Compiler::check_range(size_t role, uint32_t limit, std::string_view what) {
     const std::span<const int32_t> values = ints(role);
-    if (!checked_.emplace(values.data(), limit).second) return;
+    if (!checked_.emplace(values.data(), values.size(), limit).second) return;
     program_->prologue_.push_back([values, limit, what, label = graph_.label(bound_->id)]() -> Result<void> {
         for (int32_t value : values) {
             if (value < 0 || uint32_t(value) >= limit) {

@@ -74,13 +74,14 @@ class Compiler {
 
     struct TableKey {
         const int32_t* positions;
+        size_t num_positions;
         graph::WeightId factors;
         graph::RopeParams params;
         bool operator==(const TableKey&) const = default;
     };
     std::vector<std::pair<TableKey, const float*>> tables_;
     std::map<std::tuple<const int32_t*, size_t, uint32_t>, const std::vector<CellSpan>*> spans_;
-    std::set<std::pair<const int32_t*, uint32_t>> checked_;
+    std::set<std::tuple<const int32_t*, size_t, uint32_t>> checked_;
 };
 
 constexpr size_t aligned(size_t size_bytes) {

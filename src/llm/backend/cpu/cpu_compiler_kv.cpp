@@ -87,7 +87,7 @@ Result<void> Compiler::rope() {
 const float* Compiler::rope_table_for(const graph::RopeParams& params, WeightId factors,
                                       size_t positions_role) {
     const std::span<const int32_t> positions = ints(positions_role);
-    const TableKey key{positions.data(), factors, params};
+    const TableKey key{positions.data(), positions.size(), factors, params};
     for (const auto& [known, table] : tables_) {
         if (known == key) return table;
     }
