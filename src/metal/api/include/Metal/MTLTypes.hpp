@@ -1,0 +1,177 @@
+// Enumerations and plain structs of the Metal compute API, values as Apple documents them.
+#pragma once
+
+#include <functional>
+
+#include <Foundation/Foundation.hpp>
+
+// In Apple's headers these come with the system.
+using CFTimeInterval = double;
+
+namespace MTL {
+
+class Device;
+class Buffer;
+class CommandBuffer;
+class ComputePipelineReflection;
+class ComputePipelineState;
+class Function;
+class Library;
+class SharedEvent;
+
+struct Size {
+    Size() = default;
+    Size(NS::UInteger w, NS::UInteger h, NS::UInteger d) : width(w), height(h), depth(d) {}
+    static Size Make(NS::UInteger w, NS::UInteger h, NS::UInteger d) { return Size(w, h, d); }
+
+    NS::UInteger width, height, depth;
+} __attribute__((packed));
+
+struct SizeAndAlign {
+    NS::UInteger size, align;
+} __attribute__((packed));
+
+enum CommandBufferStatus : NS::UInteger {
+    CommandBufferStatusNotEnqueued = 0,
+    CommandBufferStatusEnqueued = 1,
+    CommandBufferStatusCommitted = 2,
+    CommandBufferStatusScheduled = 3,
+    CommandBufferStatusCompleted = 4,
+    CommandBufferStatusError = 5,
+};
+
+enum CommandBufferError : NS::UInteger {
+    CommandBufferErrorNone = 0,
+    CommandBufferErrorInternal = 1,
+    CommandBufferErrorTimeout = 2,
+    CommandBufferErrorPageFault = 3,
+    CommandBufferErrorAccessRevoked = 4,
+    CommandBufferErrorNotPermitted = 7,
+    CommandBufferErrorOutOfMemory = 8,
+    CommandBufferErrorInvalidResource = 9,
+    CommandBufferErrorMemoryless = 10,
+    CommandBufferErrorDeviceRemoved = 11,
+    CommandBufferErrorStackOverflow = 12,
+};
+
+enum DispatchType : NS::UInteger { DispatchTypeSerial = 0, DispatchTypeConcurrent = 1 };
+enum BarrierScope : NS::UInteger {
+    BarrierScopeBuffers = 1,
+    BarrierScopeTextures = 2,
+    BarrierScopeRenderTargets = 4,
+};
+enum ResourceUsage : NS::UInteger { ResourceUsageRead = 1, ResourceUsageWrite = 2, ResourceUsageSample = 4 };
+enum StorageMode : NS::UInteger {
+    StorageModeShared = 0,
+    StorageModeManaged = 1,
+    StorageModePrivate = 2,
+    StorageModeMemoryless = 3,
+};
+enum CPUCacheMode : NS::UInteger { CPUCacheModeDefaultCache = 0, CPUCacheModeWriteCombined = 1 };
+enum HazardTrackingMode : NS::UInteger {
+    HazardTrackingModeDefault = 0,
+    HazardTrackingModeUntracked = 1,
+    HazardTrackingModeTracked = 2,
+};
+using ResourceOptions = NS::UInteger;
+constexpr ResourceOptions ResourceCPUCacheModeDefaultCache = 0, ResourceCPUCacheModeWriteCombined = 1,
+                          ResourceStorageModeShared = 0, ResourceStorageModeManaged = 1 << 4,
+                          ResourceStorageModePrivate = 1 << 5, ResourceHazardTrackingModeDefault = 0,
+                          ResourceHazardTrackingModeUntracked = 1 << 8,
+                          ResourceHazardTrackingModeTracked = 1 << 9;
+using PipelineOption = NS::UInteger;
+constexpr PipelineOption PipelineOptionNone = 0, PipelineOptionArgumentInfo = 1,
+                         PipelineOptionBindingInfo = 1, PipelineOptionBufferTypeInfo = 2;
+enum HeapType : NS::Integer { HeapTypeAutomatic = 0, HeapTypePlacement = 1, HeapTypeSparse = 2 };
+enum PurgeableState : NS::UInteger {
+    PurgeableStateKeepCurrent = 1,
+    PurgeableStateNonVolatile = 2,
+    PurgeableStateVolatile = 3,
+    PurgeableStateEmpty = 4,
+};
+
+enum DataType : NS::UInteger {
+    DataTypeNone = 0,
+    DataTypeStruct = 1,
+    DataTypeArray = 2,
+    DataTypeFloat = 3,
+    DataTypeFloat2 = 4,
+    DataTypeFloat3 = 5,
+    DataTypeFloat4 = 6,
+    DataTypeHalf = 16,
+    DataTypeHalf2 = 17,
+    DataTypeHalf3 = 18,
+    DataTypeHalf4 = 19,
+    DataTypeInt = 29,
+    DataTypeInt2 = 30,
+    DataTypeInt3 = 31,
+    DataTypeInt4 = 32,
+    DataTypeUInt = 33,
+    DataTypeUInt2 = 34,
+    DataTypeUInt3 = 35,
+    DataTypeUInt4 = 36,
+    DataTypeShort = 37,
+    DataTypeUShort = 41,
+    DataTypeChar = 45,
+    DataTypeUChar = 49,
+    DataTypeBool = 53,
+    DataTypePointer = 60,
+    DataTypeLong = 81,
+    DataTypeULong = 85,
+    DataTypeBFloat = 121,
+};
+
+enum FunctionType : NS::UInteger { FunctionTypeVertex = 1, FunctionTypeFragment = 2, FunctionTypeKernel = 3 };
+
+enum LanguageVersion : NS::UInteger {
+    LanguageVersion2_4 = 131076,
+    LanguageVersion3_0 = 196608,
+    LanguageVersion3_1 = 196609,
+    LanguageVersion3_2 = 196610,
+    LanguageVersion4_0 = 262144,
+};
+enum MathMode : NS::Integer { MathModeSafe = 0, MathModeRelaxed = 1, MathModeFast = 2 };
+enum LibraryError : NS::UInteger {
+    LibraryErrorUnsupported = 1,
+    LibraryErrorInternal = 2,
+    LibraryErrorCompileFailure = 3,
+    LibraryErrorCompileWarning = 4,
+    LibraryErrorFunctionNotFound = 5,
+    LibraryErrorFileNotFound = 6,
+};
+
+enum GPUFamily : NS::Integer {
+    GPUFamilyApple1 = 1001,
+    GPUFamilyApple2 = 1002,
+    GPUFamilyApple3 = 1003,
+    GPUFamilyApple4 = 1004,
+    GPUFamilyApple5 = 1005,
+    GPUFamilyApple6 = 1006,
+    GPUFamilyApple7 = 1007,
+    GPUFamilyApple8 = 1008,
+    GPUFamilyApple9 = 1009,
+    GPUFamilyApple10 = 1010,
+    GPUFamilyMac1 = 2001,
+    GPUFamilyMac2 = 2002,
+    GPUFamilyCommon1 = 3001,
+    GPUFamilyCommon2 = 3002,
+    GPUFamilyCommon3 = 3003,
+    GPUFamilyMetal3 = 5001,
+    GPUFamilyMetal4 = 5002,
+};
+
+enum BindingType : NS::Integer { BindingTypeBuffer = 0, BindingTypeThreadgroupMemory = 1 };
+enum BindingAccess : NS::UInteger {
+    BindingAccessReadOnly = 0,
+    BindingAccessReadWrite = 1,
+    BindingAccessWriteOnly = 2
+};
+
+using HandlerFunction = std::function<void(CommandBuffer*)>;
+using SharedEventNotificationFunction = std::function<void(SharedEvent*, std::uint64_t)>;
+using AutoreleasedComputePipelineReflection = ComputePipelineReflection*;
+
+extern const NS::ErrorDomain CommandBufferErrorDomain;
+extern const NS::ErrorDomain LibraryErrorDomain;
+
+}  // namespace MTL

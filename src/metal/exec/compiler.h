@@ -1,0 +1,71 @@
+// The door to LLVM: compiles AIR modules to kernels. The implementation lives in a shared library of its own
+// (ingot_metal_jit) that is loaded by the first call of `compiler()`; nothing else in the project knows LLVM.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "metal/exec/kernel.h"
+
+namespace ingot::metal {
+
+// A function constant's value; integers travel sign-extended, a half or float as float.
+using ConstantValue = std::variant<bool, int64_t, float>;
+
+struct Constants {
+    std::map<uint32_t, ConstantValue> by_index;
+    std::map<std::string, ConstantValue> by_name;
+};
+
+struct CompileOptions {
+    Constants constants;
+    CooperativeLayout layout = CooperativeLayout::kNax;
+    bool reconverge =
+        true;  // lanes meet around divergent branches that write shared memory; off in strict mode
+    bool batch_matrices = true;  // off only to measure what batching is worth
+    bool lower_only = false;     // stop before optimising: checks that everything is known
+    std::string print_after;     // name of a pass: its output goes to `printed`
+    std::string* printed = nullptr;
+};
+
+// An address that generated code may call.
+struct RuntimeSymbol {
+    std::string_view name;
+    void* address;
+};
+
+class Compiler {
+  public:
+    virtual ~Compiler() = default;
+
+    virtual std::string version() const = 0;
+    virtual std::vector<std::string> pass_names() const = 0;
+    virtual Result<std::shared_ptr<const Kernel>> compile(std::span<const std::byte> module,
+                                                          std::string_view name,
+                                                          const CompileOptions& options) = 0;
+    // Arguments and constants from the module's AIR metadata.
+    virtual Result<KernelInfo> inspect(std::span<const std::byte> module, std::string_view name) = 0;
+    // LLVM IR as text: as stored, or with constants applied if options name any.
+    virtual Result<std::string> disassemble(std::span<const std::byte> module, std::string_view name,
+                                            const CompileOptions& options) = 0;
+    // Runs one pass over textual IR: how passes are tested.
+    virtual Result<std::string> apply_pass(std::string_view ir, std::string_view pass,
+                                           const CompileOptions& options) = 0;
+};
+
+// Loads LLVM on first use. Error kUnsupported if the shared library isn't there.
+Result<Compiler*> compiler();
+
+}  // namespace ingot::metal
+
+// What the shared library exports.
+extern "C" ingot::metal::Compiler* ingot_metal_make_compiler(const ingot::metal::RuntimeSymbol* symbols,
+                                                             size_t count);

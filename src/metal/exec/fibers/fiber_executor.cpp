@@ -1,0 +1,341 @@
+// Threadgroups dealt out over worker threads; inside one, a fiber per thread (scheduler.h).
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <sys/mman.h>
+
+#include "base/check.h"
+#include "base/thread_pool.h"
+#include "metal/exec/executor.h"
+#include "metal/exec/fault.h"
+#include "metal/exec/fibers/scheduler.h"
+#include "metal/exec/fibers/stacks.h"
+#include "metal/exec/watchdog.h"
+
+namespace ingot::metal::fibers {
+namespace {
+
+constexpr size_t kDefaultStackBytes = 56 * 1024;
+constexpr size_t kSpillBytes = 32 * 1024;  // what a kernel's frame may take beyond its private variables
+// Threadgroup memory has so much unmapped room on both sides that no 32-bit index times 16 bytes leaves it.
+constexpr size_t kFenceBytes = size_t{1} << 36;
+constexpr size_t kArenaBytes = 128 * 1024;
+constexpr size_t kMaxFindings = 16;
+
+// One reservation per worker: fence, arena, fence.
+class Arena {
+  public:
+    Result<unsigned char*> reserve() {
+        if (base_ != nullptr) return base_ + kFenceBytes;
+        void* memory = ::mmap(nullptr, 2 * kFenceBytes + kArenaBytes, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return fail(ErrorKind::kLimit, "can't reserve threadgroup memory");
+        base_ = static_cast<unsigned char*>(memory);
+        if (::mprotect(base_ + kFenceBytes, kArenaBytes, PROT_READ | PROT_WRITE) != 0) {
+            return fail(ErrorKind::kLimit, "can't map {} bytes of threadgroup memory", kArenaBytes);
+        }
+        return base_ + kFenceBytes;
+    }
+    ~Arena() {
+        if (base_ != nullptr) ::munmap(base_, 2 * kFenceBytes + kArenaBytes);
+    }
+
+  private:
+    unsigned char* base_ = nullptr;
+};
+
+template <typename T>
+struct AlignedDelete {
+    void operator()(T* memory) const { std::free(memory); }
+};
+template <typename T>
+using AlignedArray = std::unique_ptr<T[], AlignedDelete<T>>;
+
+template <typename T>
+AlignedArray<T> aligned_array(size_t count) {
+    void* memory = std::aligned_alloc(64, (count * sizeof(T) + 63) / 64 * 64);
+    std::memset(memory, 0, count * sizeof(T));
+    return AlignedArray<T>(static_cast<T*>(memory));
+}
+
+// What all workers of one launch share.
+struct Shared {
+    const Kernel& kernel;
+    const Launch& launch;
+    Size3 num_groups;
+    std::atomic<uint64_t> next_group{0};
+    std::atomic<uint32_t> stop{0};
+    std::atomic<uint64_t> rendezvous{0};
+    std::mutex mutex;
+    LaunchReport report;
+
+    void add_finding(std::string text) {
+        const std::scoped_lock lock(mutex);
+        if (report.findings.size() < kMaxFindings) report.findings.push_back(std::move(text));
+    }
+};
+
+// One worker's memory, kept from launch to launch.
+class Worker {
+  public:
+    Result<void> prepare(const Shared& shared);
+    void run(Shared& shared);
+    void finding(const char* what, uint32_t a, uint32_t b);
+
+  private:
+    void bind(Shared& shared);
+    void start_group(uint64_t index);
+    void set_shape(const uint32_t threads[3]);
+    void run_groups();
+    void report_fault(const FaultTrap& trap);
+
+    Shared* shared_ = nullptr;
+    Group group_ = {};
+    AlignedArray<Lane> lanes_;
+    AlignedArray<Simdgroup> simdgroups_;
+    AlignedArray<float> matrices_;
+    StackPool stacks_;
+    Arena arena_;
+    std::array<void*, kNumBufferSlots + 1> buffers_{};
+    std::array<void*, kNumThreadgroupSlots + 1> threadgroup_buffers_{};
+};
+
+Result<void> Worker::prepare(const Shared& shared) {
+    if (!lanes_) {
+        constexpr uint32_t kMaxSimdgroups = kMaxThreadsPerThreadgroup / kSimdWidth;
+        lanes_ = aligned_array<Lane>(kMaxThreadsPerThreadgroup);
+        simdgroups_ = aligned_array<Simdgroup>(kMaxSimdgroups);
+    }
+    if (shared.kernel.matrix_batches != 0 && !matrices_) {
+        matrices_ =
+            aligned_array<float>(size_t{kMaxThreadsPerThreadgroup / kSimdWidth} * 2 * kMatrixSlots * 64);
+    }
+    INGOT_ASSIGN(group_.arena, arena_.reserve());
+    // A kernel without meetings needs one fiber at a time: its stack catches overflows as the others' do.
+    const size_t fibers = shared.kernel.meets ? shared.launch.group_threads.count() : 1;
+    const size_t bytes = std::max(kDefaultStackBytes, shared.kernel.private_bytes + kSpillBytes);
+    return stacks_.reserve(fibers, bytes);
+}
+
+void Worker::bind(Shared& shared) {
+    const Launch& launch = shared.launch;
+    shared_ = &shared;
+    unsigned char* arena = group_.arena;
+    group_ = {};
+    group_.arena = arena;
+    group_.simdgroups = simdgroups_.get();
+    group_.lanes = lanes_.get();
+    group_.entry = shared.kernel.entry;
+    group_.stop = reinterpret_cast<const volatile uint32_t*>(&shared.stop);
+    group_.worker = this;
+    for (uint32_t i = 0; i < kNumBufferSlots; ++i) buffers_[i] = launch.buffers[i].address;
+    uint32_t offset = (shared.kernel.info.static_threadgroup_bytes + 15) / 16 * 16;
+    for (uint32_t i = 0; i < kNumThreadgroupSlots; ++i) {
+        threadgroup_buffers_[i] = arena + offset;
+        offset += (launch.threadgroup_bytes[i] + 15) / 16 * 16;
+    }
+    group_.buffers = buffers_.data();
+    group_.threadgroup_buffers = threadgroup_buffers_.data();
+    const Size3 full = launch.group_threads;
+    const uint32_t values[][3] = {{full.x, full.y, full.z},
+                                  {shared.num_groups.x, shared.num_groups.y, shared.num_groups.z},
+                                  {launch.grid_threads.x, launch.grid_threads.y, launch.grid_threads.z}};
+    std::copy_n(values[0], 3, group_.dispatch_group_threads);
+    std::copy_n(values[1], 3, group_.num_groups);
+    std::copy_n(values[2], 3, group_.grid_threads);
+    group_.dispatch_simdgroups = uint32_t(full.count() + kSimdWidth - 1) / kSimdWidth;
+}
+
+// Everything about lanes that depends on the group's shape only; boundary groups have their own.
+void Worker::set_shape(const uint32_t threads[3]) {
+    std::copy_n(threads, 3, group_.group_threads);
+    group_.num_threads = threads[0] * threads[1] * threads[2];
+    group_.num_simdgroups = (group_.num_threads + kSimdWidth - 1) / kSimdWidth;
+    for (uint32_t i = 0; i < group_.num_threads; ++i) {
+        Lane& lane = lanes_[i];
+        lane.group = &group_;
+        lane.simdgroup = &simdgroups_[i / kSimdWidth];
+        lane.lane = i % kSimdWidth;
+        lane.thread = i;
+        lane.simdgroup_index = i / kSimdWidth;
+        lane.position[0] = i % threads[0];
+        lane.position[1] = i / threads[0] % threads[1];
+        lane.position[2] = i / threads[0] / threads[1];
+        const uint32_t quad = lane.lane / 4;
+        const uint32_t row = (quad & 4) + lane.lane / 2 % 4, column = (quad & 2) * 2 + lane.lane % 2 * 2;
+        lane.matrix_element = row * 8 + column;
+    }
+    for (uint32_t i = 0; i < group_.num_simdgroups; ++i) {
+        Simdgroup& simdgroup = simdgroups_[i];
+        simdgroup.index = i;
+        simdgroup.group = &group_;
+        for (uint32_t half = 0; half < 2 && matrices_; ++half) {
+            simdgroup.matrices[half] = matrices_.get() + (size_t{i} * 2 + half) * kMatrixSlots * 64;
+        }
+    }
+}
+
+void Worker::start_group(uint64_t index) {
+    const uint32_t* counts = group_.num_groups;
+    const uint32_t position[3] = {uint32_t(index % counts[0]), uint32_t(index / counts[0] % counts[1]),
+                                  uint32_t(index / counts[0] / counts[1])};
+    uint32_t threads[3], origin[3];
+    for (int k = 0; k < 3; ++k) {
+        group_.group_position[k] = position[k];
+        origin[k] = position[k] * group_.dispatch_group_threads[k];
+        threads[k] = std::min(group_.dispatch_group_threads[k], group_.grid_threads[k] - origin[k]);
+    }
+    if (std::memcmp(threads, group_.group_threads, sizeof threads) != 0) set_shape(threads);
+    for (uint32_t i = 0; i < group_.num_threads; ++i) {
+        for (int k = 0; k < 3; ++k) lanes_[i].grid_position[k] = origin[k] + lanes_[i].position[k];
+    }
+}
+
+void Worker::run_groups() {
+    const uint64_t total = shared_->num_groups.count();
+    while (shared_->stop.load(std::memory_order_relaxed) == 0) {
+        const uint64_t index = shared_->next_group.fetch_add(1, std::memory_order_relaxed);
+        if (index >= total) return;
+        start_group(index);
+        const uint32_t count = group_.num_threads;
+        if (!shared_->kernel.meets) {
+            run_serial(&group_, stacks_.fresh_context(0));
+            continue;
+        }
+        for (uint32_t i = 0; i < count; ++i) lanes_[i].context = stacks_.fresh_context(i);
+        for (uint32_t i = 0; i < group_.num_simdgroups; ++i) {
+            const uint32_t left = count - i * kSimdWidth;
+            Simdgroup& simdgroup = simdgroups_[i];
+            simdgroup.live = simdgroup.runnable = left >= kSimdWidth ? ~0u : (1u << left) - 1;
+            simdgroup.arrived = simdgroup.waiting = 0;
+        }
+        group_.live = count;
+        group_.arrived = 0;
+        run_group(&group_);
+    }
+}
+
+void Worker::report_fault(const FaultTrap& trap) {
+    const Lane* lane = group_.current;
+    const uint32_t* p = lane->grid_position;
+    const std::scoped_lock lock(shared_->mutex);
+    if (shared_->report.status != LaunchStatus::kDone) return;
+    shared_->report.status = LaunchStatus::kFault;
+    shared_->report.message = fmt::format("kernel '{}', thread ({}, {}, {}) of the grid: {} (address {})",
+                                          shared_->kernel.info.name, p[0], p[1], p[2],
+                                          describe_signal(trap.signal), fmt::ptr(trap.address));
+}
+
+void Worker::run(Shared& shared) {
+    bind(shared);
+    FaultTrap trap;
+    {
+        const FaultScope scope(trap);
+        if (sigsetjmp(trap.escape, 1) == 0) {
+            run_groups();
+        } else {
+            shared_->stop.store(1);
+        }
+    }
+    if (trap.signal != 0) report_fault(trap);
+    shared.rendezvous += group_.rendezvous;
+    std::memset(group_.group_threads, 0, sizeof group_.group_threads);
+}
+
+void Worker::finding(const char* what, uint32_t a, uint32_t b) {
+    const uint32_t* p = group_.group_position;
+    shared_->add_finding(fmt::format("kernel '{}', threadgroup ({}, {}, {}): {}", shared_->kernel.info.name,
+                                     p[0], p[1], p[2], fmt::format(fmt::runtime(what), a, b)));
+}
+
+Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
+    const uint64_t threads = launch.group_threads.count();
+    const uint32_t most = std::min(kMaxThreadsPerThreadgroup, kernel.info.max_threads_per_threadgroup);
+    if (threads == 0 || threads > most || launch.grid_threads.count() == 0) {
+        return fail(
+            ErrorKind::kInvalidArgument,
+            "kernel '{}': a threadgroup of {} x {} x {} threads over a grid of {} x {} x {}; 1 to {} threads "
+            "and a grid that isn't empty are accepted",
+            kernel.info.name, launch.group_threads.x, launch.group_threads.y, launch.group_threads.z,
+            launch.grid_threads.x, launch.grid_threads.y, launch.grid_threads.z, most);
+    }
+    uint64_t bytes = (kernel.info.static_threadgroup_bytes + 15) / 16 * 16;
+    for (const uint32_t size : launch.threadgroup_bytes) bytes += (uint64_t{size} + 15) / 16 * 16;
+    if (bytes > kMaxThreadgroupBytes) {
+        return fail(ErrorKind::kLimit, "kernel '{}': {} bytes of threadgroup memory, at most {} accepted",
+                    kernel.info.name, bytes, kMaxThreadgroupBytes);
+    }
+    return {};
+}
+
+class FiberExecutor final : public Executor {
+  public:
+    std::string_view name() const override { return "fibers"; }
+    Result<LaunchReport> run(const Kernel& kernel, const Launch& launch) override;
+
+  private:
+    std::mutex mutex_;  // one launch at a time: it takes every core
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::optional<ThreadPool> pool_;
+};
+
+Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& launch) {
+    INGOT_TRY(check_launch(kernel, launch));
+    const std::scoped_lock lock(mutex_);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto groups = [](uint32_t grid, uint32_t group) {
+        return uint32_t((uint64_t{grid} + group - 1) / group);
+    };
+    Shared shared{.kernel = kernel,
+                  .launch = launch,
+                  .num_groups = {groups(launch.grid_threads.x, launch.group_threads.x),
+                                 groups(launch.grid_threads.y, launch.group_threads.y),
+                                 groups(launch.grid_threads.z, launch.group_threads.z)},
+                  .mutex = {},
+                  .report = {}};
+    const unsigned cores = num_available_cores();
+    const unsigned most = launch.max_workers == 0 ? cores : std::min(cores, launch.max_workers);
+    const unsigned count = unsigned(std::min<uint64_t>(most, shared.num_groups.count()));
+    while (workers_.size() < count) workers_.push_back(std::make_unique<Worker>());
+    for (unsigned i = 0; i < count; ++i) INGOT_TRY(workers_[i]->prepare(shared));
+    const Watchdog::Guard guard = Watchdog::watch(launch.deadline, shared.stop);
+    if (count == 1) {
+        workers_[0]->run(shared);
+    } else {
+        if (!pool_) pool_.emplace(cores);
+        pool_->run([&](ingot::Worker& worker) {
+            if (worker.index() < count) workers_[worker.index()]->run(shared);
+        });
+    }
+    LaunchReport report = std::move(shared.report);
+    if (report.status == LaunchStatus::kDone && shared.stop.load() != 0) {
+        report.status = LaunchStatus::kTimeLimit;
+        report.message = fmt::format("kernel '{}' was stopped at its time limit", kernel.info.name);
+    }
+    report.rendezvous = shared.rendezvous;
+    report.workers = count;
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return report;
+}
+
+}  // namespace
+
+void report_finding(Group* group, const char* what, uint32_t a, uint32_t b) {
+    static_cast<Worker*>(group->worker)->finding(what, a, b);
+}
+
+}  // namespace ingot::metal::fibers
+
+namespace ingot::metal {
+
+std::unique_ptr<Executor> make_fiber_executor() {
+    return std::make_unique<fibers::FiberExecutor>();
+}
+
+}  // namespace ingot::metal

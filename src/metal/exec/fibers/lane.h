@@ -1,0 +1,66 @@
+// The records that generated code and the fiber runtime share: one Lane per Metal thread, 32 of them make a
+// Simdgroup, all of a threadgroup's make a Group. The JIT reads fields by offset, so these stay plain structs
+// without LLVM or Boost in sight. None of it lies on a fiber's stack, where a kernel's overrun could reach
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "metal/exec/launch.h"
+
+namespace ingot::metal::fibers {
+
+struct Group;
+struct Simdgroup;
+
+struct Lane {
+    Group* group;
+    Simdgroup* simdgroup;
+    uint32_t lane;    // 0..31 in its simdgroup
+    uint32_t thread;  // in its threadgroup
+    uint32_t simdgroup_index;
+    uint32_t matrix_element;  // row * 8 + column of this lane's first element of an 8x8 matrix
+    uint32_t position[3];     // in the threadgroup
+    uint32_t grid_position[3];
+    void* context;  // where to resume, while it waits
+};
+
+// Runs once per meeting on the last lane's fiber, for the lanes in `mask`.
+using MeetFunction = void (*)(Simdgroup*, uint32_t mask, uint32_t parity, const void* argument);
+
+// 8x8 matrices that a simdgroup can hold for one batch of products.
+constexpr uint32_t kMatrixSlots = 160;
+
+struct alignas(64) Simdgroup {
+    uint32_t runnable, arrived, live, waiting;  // masks of lanes
+    uint32_t epoch;  // meetings so far; its low bit selects a half of the buffers below
+    uint32_t index;
+    Group* group;
+    MeetFunction function;
+    const void* argument;
+    float* matrices[2];  // kMatrixSlots matrices of 64 floats each
+    uint64_t in[2][kSimdWidth], in2[2][kSimdWidth], out[2][kSimdWidth];
+};
+
+struct Group {
+    Simdgroup* simdgroups;
+    Lane* lanes;
+    Lane* current;         // who runs now
+    unsigned char* arena;  // threadgroup memory
+    void** buffers;
+    void** threadgroup_buffers;
+    const volatile uint32_t* stop;  // non-zero: leave as soon as possible
+    void* host_context;
+    void (*entry)(Lane*);
+    uint32_t num_threads, num_simdgroups, live, arrived;
+    uint32_t group_position[3], num_groups[3];
+    uint32_t group_threads[3];           // of this group; boundary groups are smaller
+    uint32_t dispatch_group_threads[3];  // of a full group
+    uint32_t dispatch_simdgroups;
+    uint32_t grid_threads[3];
+    uint64_t rendezvous;
+    void* worker;  // the runtime's own record
+};
+
+}  // namespace ingot::metal::fibers

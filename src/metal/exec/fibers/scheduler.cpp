@@ -1,0 +1,182 @@
+#include "metal/exec/fibers/scheduler.h"
+
+#include <bit>
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include "base/check.h"
+
+namespace ingot::metal::fibers {
+namespace {
+
+namespace ctx = boost::context::detail;
+
+// The group this worker is inside of; only a fiber's first instant needs it.
+thread_local Group* starting_group = nullptr;
+
+// Resumes `to`, leaving the caller's context in *save.
+void jump(void** save, void* to) {
+    const ctx::transfer_t from = ctx::jump_fcontext(to, save);
+    *static_cast<void**>(from.data) = from.fctx;
+}
+
+void switch_lane(Lane* from, Lane* to) {
+    to->group->current = to;
+    jump(&from->context, to->context);
+}
+
+// The lane of `mask` that follows `after`, round robin.
+uint32_t next_lane(uint32_t mask, uint32_t after) {
+    const uint32_t later = mask & uint32_t(~uint64_t{1} << after);
+    return uint32_t(std::countr_zero(later != 0 ? later : mask));
+}
+
+void finish_meeting(Simdgroup* simdgroup) {
+    const uint32_t mask = simdgroup->arrived;
+    if (simdgroup->function != nullptr) {
+        simdgroup->function(simdgroup, mask, simdgroup->epoch & 1, simdgroup->argument);
+    }
+    simdgroup->epoch++;
+    simdgroup->group->rendezvous++;
+    simdgroup->arrived = 0;
+    simdgroup->runnable |= mask;
+}
+
+void finish_barrier(Group* group) {
+    group->rendezvous++;
+    group->arrived = 0;
+    for (uint32_t i = 0; i < group->num_simdgroups; ++i) {
+        group->simdgroups[i].runnable |= group->simdgroups[i].waiting;
+        group->simdgroups[i].waiting = 0;
+    }
+}
+
+// Nobody can run: a meeting in divergent code is of the active lanes only, a barrier that some threads skip
+// goes on.
+void resolve_stalemate(Group* group) {
+    for (uint32_t i = 0; i < group->num_simdgroups; ++i) {
+        if (group->simdgroups[i].arrived != 0) return finish_meeting(&group->simdgroups[i]);
+    }
+    INGOT_CHECK(group->arrived != 0, "no fiber can run and none waits");
+    report_finding(group, "{} of {} live threads wait at a threadgroup barrier that the others don't reach",
+                   group->arrived, group->live);
+    finish_barrier(group);
+}
+
+// Who runs next, seen from `simdgroup`; null when all threads of the group ended.
+Lane* pick_lane(Simdgroup* simdgroup, uint32_t after) {
+    Group* group = simdgroup->group;
+    for (;;) {
+        for (uint32_t k = 0; k < group->num_simdgroups; ++k) {
+            uint32_t index = simdgroup->index + k;
+            if (index >= group->num_simdgroups) index -= group->num_simdgroups;
+            const uint32_t runnable = group->simdgroups[index].runnable;
+            if (runnable != 0) {
+                return &group->lanes[index * kSimdWidth + (k == 0 ? next_lane(runnable, after)
+                                                                  : uint32_t(std::countr_zero(runnable)))];
+            }
+        }
+        if (group->live == 0) return nullptr;
+        resolve_stalemate(group);
+    }
+}
+
+// Not runnable until a meeting or barrier that `me` waits for is complete.
+void wait(Lane* me) {
+    Simdgroup* simdgroup = me->simdgroup;
+    const uint32_t others = simdgroup->runnable & ~(1u << me->lane);
+    simdgroup->runnable = others;
+    Lane* next = others != 0 ? &me->group->lanes[simdgroup->index * kSimdWidth + next_lane(others, me->lane)]
+                             : pick_lane(simdgroup, me->lane);
+    // Resolving a stalemate may have made `me` the one to go on.
+    if (next != me) switch_lane(me, next);
+}
+
+// A thread's last act. Waiters that only waited for it go on.
+[[noreturn]] void end_lane(Lane* me) {
+    Group* group = me->group;
+    Simdgroup* simdgroup = me->simdgroup;
+    const uint32_t bit = 1u << me->lane;
+    simdgroup->live &= ~bit;
+    simdgroup->runnable &= ~bit;
+    group->live--;
+    if (simdgroup->arrived != 0 && simdgroup->arrived == simdgroup->live) finish_meeting(simdgroup);
+    if (group->arrived != 0 && group->arrived == group->live) finish_barrier(group);
+    Lane* next = pick_lane(simdgroup, me->lane);
+    void* unused;
+    if (next == nullptr) {
+        jump(&unused, group->host_context);
+    } else {
+        group->current = next;
+        jump(&unused, next->context);
+    }
+    INGOT_CHECK(false, "a thread that ended was resumed");
+    __builtin_unreachable();
+}
+
+void fiber_main(ctx::transfer_t from) {
+    *static_cast<void**>(from.data) = from.fctx;
+    Group* group = starting_group;
+    Lane* me = group->current;
+    if (me == nullptr) {
+        for (uint32_t i = 0; i < group->num_threads; ++i) {
+            group->current = &group->lanes[i];
+            group->entry(group->current);
+        }
+        abandon_group(group);
+    }
+    group->entry(me);
+    end_lane(me);
+}
+
+}  // namespace
+
+void meet(Lane* me, MeetFunction function, const void* argument) {
+    Simdgroup* simdgroup = me->simdgroup;
+    simdgroup->function = function;
+    simdgroup->argument = argument;
+    simdgroup->arrived |= 1u << me->lane;
+    if (simdgroup->arrived == simdgroup->live) return finish_meeting(simdgroup);
+    wait(me);
+}
+
+void run_group(Group* group) {
+    starting_group = group;
+    group->current = &group->lanes[0];
+    jump(&group->host_context, group->current->context);
+}
+
+void run_serial(Group* group, void* context) {
+    starting_group = group;
+    group->current = nullptr;
+    jump(&group->host_context, context);
+}
+
+void* make_context(void* stack_top, size_t stack_bytes) {
+    return ctx::make_fcontext(stack_top, stack_bytes, fiber_main);
+}
+
+void abandon_group(Group* group) {
+    void* unused;
+    jump(&unused, group->host_context);
+    __builtin_unreachable();
+}
+
+}  // namespace ingot::metal::fibers
+
+using ingot::metal::fibers::Lane;
+
+extern "C" void ingot_barrier(Lane* me) {
+    ingot::metal::fibers::Group* group = me->group;
+    me->simdgroup->waiting |= 1u << me->lane;
+    if (++group->arrived == group->live) return ingot::metal::fibers::finish_barrier(group);
+    ingot::metal::fibers::wait(me);
+}
+
+extern "C" void ingot_simdgroup_barrier(Lane* me) {
+    ingot::metal::fibers::meet(me, nullptr, nullptr);
+}
+
+extern "C" void ingot_stop(Lane* me) {
+    ingot::metal::fibers::abandon_group(me->group);
+}

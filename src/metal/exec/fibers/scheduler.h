@@ -1,0 +1,38 @@
+// Cooperative scheduling inside one threadgroup: threads are fibers that leave the processor only where they
+// wait for each other. A simdgroup function is a meeting of its live lanes; a threadgroup barrier one of all
+// live threads. Lanes that returned don't hold others up. Apple leaves a barrier that some threads never
+// reach undefined; here it runs on once nobody can proceed, and is reported.
+#pragma once
+
+#include "metal/exec/fibers/lane.h"
+
+namespace ingot::metal::fibers {
+
+// Waits for the simdgroup's live lanes; the last one runs `function` (may be null) for all.
+void meet(Lane* me, MeetFunction function, const void* argument);
+
+// Runs the group's threads from start to end on the calling thread. `make_context(lane)` must have been done
+// for every lane (stacks.h).
+void run_group(Group* group);
+
+// Runs the group's threads one after the other, each to its end, on one fiber that starts in `context`: for
+// kernels whose threads never wait for each other.
+void run_serial(Group* group, void* context);
+
+// A context that starts a fiber when resumed, for stacks.h.
+void* make_context(void* stack_top, size_t stack_bytes);
+
+// Leaves the group's fibers where they are and returns from run_group.
+[[noreturn]] void abandon_group(Group* group);
+
+// Tells the runtime about doubtful behaviour; the launch collects it.
+void report_finding(Group* group, const char* what, uint32_t a, uint32_t b);
+
+}  // namespace ingot::metal::fibers
+
+extern "C" {
+// Called by generated code.
+void ingot_barrier(ingot::metal::fibers::Lane* me);
+void ingot_simdgroup_barrier(ingot::metal::fibers::Lane* me);
+void ingot_stop(ingot::metal::fibers::Lane* me);
+}

@@ -1,0 +1,58 @@
+#include "metal/exec/fibers/stacks.h"
+
+#include <bit>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "metal/exec/fibers/scheduler.h"
+
+namespace ingot::metal::fibers {
+namespace {
+
+constexpr size_t kLineBytes = 64;
+constexpr size_t kColours = 32;
+constexpr size_t kColourBytes = 3 * kLineBytes;
+
+}  // namespace
+
+StackPool::~StackPool() {
+    release();
+}
+
+void StackPool::release() {
+    if (base_ != nullptr) ::munmap(base_, count_ * stride_bytes_);
+    base_ = nullptr;
+    count_ = 0;
+}
+
+Result<void> StackPool::reserve(size_t count, size_t usable_bytes) {
+    const size_t page = size_t(::sysconf(_SC_PAGESIZE));
+    const size_t stride = std::bit_ceil(usable_bytes + kColours * kColourBytes + page);
+    if (count <= count_ && stride <= stride_bytes_) return {};
+    release();
+    void* memory = ::mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) {
+        return fail(ErrorKind::kLimit, "can't map {} stacks of {} bytes", count, stride);
+    }
+    base_ = static_cast<unsigned char*>(memory);
+    count_ = count;
+    stride_bytes_ = stride;
+    for (size_t i = 0; i < count; ++i) {
+        // Without the guard an overflow would run into the neighbour; the system may have run out of
+        // mappings.
+        if (::mprotect(base_ + i * stride, page, PROT_NONE) != 0) {
+            return fail(ErrorKind::kLimit, "can't protect the {} stacks of a threadgroup", count);
+        }
+    }
+    return {};
+}
+
+void* StackPool::fresh_context(size_t index) const {
+    const size_t colour = index * 5 % kColours * kColourBytes;
+    unsigned char* top = base_ + (index + 1) * stride_bytes_ - colour;
+    return make_context(top, stride_bytes_ - colour);
+}
+
+}  // namespace ingot::metal::fibers

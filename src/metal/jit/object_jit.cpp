@@ -1,0 +1,179 @@
+#include "metal/jit/object_jit.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "base/check.h"
+#include "base/half.h"
+#include "metal/jit/host_target.h"
+#include "metal/jit/pass.h"
+
+namespace ingot::metal::jit {
+namespace {
+
+namespace orc = llvm::orc;
+
+// The half or bfloat result travels in the low 16 bits of a vector register: return it as a float with those
+// bits.
+float low_bits(uint16_t bits) {
+    const uint32_t word = bits;
+    return std::bit_cast<float>(word);
+}
+float float_to_bfloat_register(float value) {
+    return low_bits(float_to_bfloat16(value));
+}
+float double_to_bfloat_register(double value) {
+    return low_bits(float_to_bfloat16(float(value)));
+}
+float float_to_half_register(float value) {
+    return low_bits(float_to_half(value));
+}
+float double_to_half_register(double value) {
+    return low_bits(float_to_half(float(value)));
+}
+float half_register_to_float(float bits) {
+    return half_to_float(uint16_t(std::bit_cast<uint32_t>(bits)));
+}
+
+template <typename... Arguments, typename Return>
+void* address_of(Return (*function)(Arguments...)) {
+    return reinterpret_cast<void*>(function);
+}
+
+using UnaryDouble = double (*)(double);
+
+const RuntimeSymbol kLibrarySymbols[] = {
+    {"acosf", address_of<float>(::acosf)},
+    {"acoshf", address_of<float>(::acoshf)},
+    {"asinf", address_of<float>(::asinf)},
+    {"asinhf", address_of<float>(::asinhf)},
+    {"atanf", address_of<float>(::atanf)},
+    {"atan2f", address_of<float, float>(::atan2f)},
+    {"atanhf", address_of<float>(::atanhf)},
+    {"ceilf", address_of<float>(::ceilf)},
+    {"cosf", address_of<float>(::cosf)},
+    {"coshf", address_of<float>(::coshf)},
+    {"expf", address_of<float>(::expf)},
+    {"exp2f", address_of<float>(::exp2f)},
+    {"exp10f", address_of<float>(::exp10f)},
+    {"fdimf", address_of<float, float>(::fdimf)},
+    {"floorf", address_of<float>(::floorf)},
+    {"fmaf", address_of<float, float, float>(::fmaf)},
+    {"fmaxf", address_of<float, float>(::fmaxf)},
+    {"fminf", address_of<float, float>(::fminf)},
+    {"fmodf", address_of<float, float>(::fmodf)},
+    {"ldexpf", address_of<float, int>(::ldexpf)},
+    {"logf", address_of<float>(::logf)},
+    {"log2f", address_of<float>(::log2f)},
+    {"log10f", address_of<float>(::log10f)},
+    {"nearbyintf", address_of<float>(::nearbyintf)},
+    {"nextafterf", address_of<float, float>(::nextafterf)},
+    {"powf", address_of<float, float>(::powf)},
+    {"rintf", address_of<float>(::rintf)},
+    {"roundf", address_of<float>(::roundf)},
+    {"roundevenf", address_of<float>(::roundevenf)},
+    {"sinf", address_of<float>(::sinf)},
+    {"sinhf", address_of<float>(::sinhf)},
+    {"sqrtf", address_of<float>(::sqrtf)},
+    {"tanf", address_of<float>(::tanf)},
+    {"tanhf", address_of<float>(::tanhf)},
+    {"truncf", address_of<float>(::truncf)},
+    {"sincos", address_of(::sincos)},
+    {"sincosf", address_of(::sincosf)},
+    {"sin", address_of(static_cast<UnaryDouble>(::sin))},
+    {"cos", address_of(static_cast<UnaryDouble>(::cos))},
+    {"memcpy", address_of(::memcpy)},
+    {"memmove", address_of(::memmove)},
+    {"memset", address_of(::memset)},
+    {"__truncsfbf2", address_of(float_to_bfloat_register)},
+    {"__truncdfbf2", address_of(double_to_bfloat_register)},
+    {"__truncsfhf2", address_of(float_to_half_register)},
+    {"__truncdfhf2", address_of(double_to_half_register)},
+    {"__extendhfsf2", address_of(half_register_to_float)},
+};
+
+llvm::orc::JITTargetMachineBuilder host_builder() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        llvm::InitializeNativeTarget();
+        llvm::InitializeNativeTargetAsmPrinter();
+        llvm::InitializeNativeTargetAsmParser();
+    });
+    auto builder = llvm::cantFail(orc::JITTargetMachineBuilder::detectHost());
+    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+    builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+    return builder;
+}
+
+}  // namespace
+
+llvm::TargetMachine& host_target() {
+    static thread_local const std::unique_ptr<llvm::TargetMachine> target =
+        llvm::cantFail(host_builder().createTargetMachine());
+    return *target;
+}
+
+struct ObjectJit::State {
+    std::unique_ptr<orc::LLJIT> jit;
+    orc::SymbolMap symbols;
+    std::atomic<uint64_t> last_number{0};
+};
+
+ObjectJit::ObjectJit(std::span<const RuntimeSymbol> runtime) : state_(std::make_shared<State>()) {
+    state_->jit = llvm::cantFail(orc::LLJITBuilder().setJITTargetMachineBuilder(host_builder()).create());
+    const auto define = [&](const RuntimeSymbol& symbol) {
+        state_->symbols[state_->jit->mangleAndIntern(
+            llvm::StringRef(symbol.name.data(), symbol.name.size()))] = {
+            orc::ExecutorAddr::fromPtr(symbol.address), llvm::JITSymbolFlags::Exported};
+    };
+    for (const RuntimeSymbol& symbol : runtime) define(symbol);
+    for (const RuntimeSymbol& symbol : kLibrarySymbols) define(symbol);
+}
+
+ObjectJit::~ObjectJit() = default;
+
+Result<std::vector<char>> ObjectJit::generate(llvm::Module& module) {
+    llvm::SmallVector<char, 0> object;
+    llvm::raw_svector_ostream stream(object);
+    llvm::legacy::PassManager passes;
+    llvm::MCContext* context = nullptr;
+    if (host_target().addPassesToEmitMC(passes, context, stream)) {
+        return fail(ErrorKind::kUnsupported, "LLVM can't emit code for this machine");
+    }
+    passes.run(module);
+    return std::vector<char>(object.begin(), object.end());
+}
+
+Result<ObjectJit::Linked> ObjectJit::link(std::span<const char> object, std::string_view name) {
+    auto& session = state_->jit->getExecutionSession();
+    auto made = session.createJITDylib(fmt::format("{}#{}", name, ++state_->last_number));
+    if (!made) return fail(ErrorKind::kUnsupported, "{}", llvm::toString(made.takeError()));
+    orc::JITDylib* dylib = &*made;
+    // Runs when the last reference goes; keeps the JIT alive until then.
+    std::shared_ptr<void> code(dylib, [state = state_](void* pointer) {
+        auto& d = *static_cast<orc::JITDylib*>(pointer);
+        llvm::consumeError(state->jit->getExecutionSession().removeJITDylib(d));
+    });
+    const auto failed = [&](llvm::Error error) {
+        return fail(ErrorKind::kUnsupported, "can't link kernel '{}': {}", name,
+                    llvm::toString(std::move(error)));
+    };
+    if (auto error = dylib->define(orc::absoluteSymbols(state_->symbols))) return failed(std::move(error));
+    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()),
+                                                       llvm::StringRef(name.data(), name.size()));
+    if (auto error = state_->jit->addObjectFile(*dylib, std::move(buffer))) return failed(std::move(error));
+    auto address = state_->jit->lookup(*dylib, kEntryName);
+    if (!address) return failed(address.takeError());
+    return Linked{address->toPtr<void*>(), std::move(code)};
+}
+
+}  // namespace ingot::metal::jit

@@ -1,0 +1,40 @@
+// What every pass over a kernel's module sees. A pass is a function on an LLVM module; pipeline.cpp lists
+// them all in order. Passes up to lower_builtins speak AIR and don't know the executor; from lower_to_fibers
+// on they do.
+//
+// Between the two, what depends on the executor stays a call: air.* barriers, simdgroup functions and matrix
+// products, and the context of the running thread as
+//   i32 ingot.index.KIND.COMPONENT()    index arguments (kernel_info.h)
+//   ptr ingot.buffer(i32 slot)          bound memory, null if nothing is bound
+//   ptr addrspace(3) ingot.threadgroup(i32 slot), ingot.arena()
+//   <2 x float> ingot.mma(<2 x float> a, b, c)    one lane's part of an 8x8 product
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include "base/result.h"
+#include "metal/exec/compiler.h"
+#include "metal/exec/launch.h"
+
+namespace ingot::metal::jit {
+
+constexpr unsigned kDeviceSpace = 1, kConstantSpace = 2, kThreadgroupSpace = 3;
+
+// The function that the executor calls; everything is inlined into it.
+constexpr const char* kEntryName = "ingot_entry";
+
+struct PassState {
+    const CompileOptions& options;
+    std::string kernel_name;
+    KernelInfo info;     // grows: metadata when the entry is made, threadgroup bytes from the arena
+    bool meets = false;  // has barriers or simdgroup functions
+    uint32_t private_bytes = 0;
+    uint32_t matrix_operations = 0, matrix_batches = 0;
+};
+
+struct Pass {
+    const char* name;
+    Result<void> (*run)(llvm::Module& module, PassState& state);
+};
+
+}  // namespace ingot::metal::jit

@@ -1,0 +1,114 @@
+// Gives function constants their values and folds everything that follows from them. Apple's compiler leaves
+// each as an `externally_initialized` global in section "air.fc_initializer", and a static initialiser that
+// copies it and derives the predicates that guard arguments: with values in place, GlobalOpt evaluates that
+// at compile time. A constant without a value is 0: whether it is needed is only known to code that tests it.
+#include <map>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/GlobalOpt.h>
+
+#include "metal/jit/metadata.h"
+#include "metal/jit/passes/passes.h"
+
+namespace ingot::metal::jit {
+namespace {
+
+llvm::Constant* constant_of(llvm::Type* type, const ConstantValue& value) {
+    const double number = std::visit([](auto v) { return double(v); }, value);
+    if (type->isFloatingPointTy()) return llvm::ConstantFP::get(type, number);
+    const int64_t integer = std::holds_alternative<float>(value)  ? int64_t(number)
+                            : std::holds_alternative<bool>(value) ? int64_t(std::get<bool>(value))
+                                                                  : std::get<int64_t>(value);
+    return llvm::ConstantInt::get(type, uint64_t(integer), true);
+}
+
+const ConstantValue* value_for(const Constants& constants, const FunctionConstant& constant) {
+    if (const auto found = constants.by_index.find(constant.index); found != constants.by_index.end()) {
+        return &found->second;
+    }
+    const auto found = constants.by_name.find(constant.name);
+    return found == constants.by_name.end() ? nullptr : &found->second;
+}
+
+// air.normalize_function_constant_predicate.T(x) is x != 0.
+void define_normalisers(llvm::Module& module) {
+    for (llvm::Function& function : module) {
+        if (!function.isDeclaration() ||
+            !function.getName().starts_with("air.normalize_function_constant_predicate")) {
+            continue;
+        }
+        llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "", &function));
+        llvm::Value* x = function.getArg(0);
+        b.CreateRet(b.CreateZExt(b.CreateICmpNE(x, llvm::ConstantInt::get(x->getType(), 0)),
+                                 function.getReturnType()));
+        function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+}
+
+void evaluate_initialisers(llvm::Module& module) {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager sccs;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PassBuilder builder;
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(sccs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, sccs, modules);
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::GlobalOptPass());
+    passes.addPass(llvm::GlobalDCEPass());
+    passes.run(module, modules);
+}
+
+}  // namespace
+
+Result<void> specialise_constants(llvm::Module& module, PassState& state) {
+    std::map<llvm::GlobalVariable*, const ConstantValue*> values;
+    for (const ConstantGlobal& entry : read_function_constants(module)) {
+        values[entry.global] = value_for(state.options.constants, entry.constant);
+    }
+    for (llvm::GlobalVariable& global : module.globals()) {
+        if (global.getSection() != "air.fc_initializer") continue;
+        llvm::Type* type = global.getValueType();
+        if (!type->isIntegerTy() && !type->isFloatingPointTy()) {
+            return fail(ErrorKind::kUnsupported, "function constant '{}' is neither a number nor a bool",
+                        global.getName().str());
+        }
+        const auto found = values.find(&global);
+        const ConstantValue* value = found == values.end() ? nullptr : found->second;
+        global.setInitializer(value ? constant_of(type, *value) : llvm::Constant::getNullValue(type));
+        global.setExternallyInitialized(false);
+        global.setSection("");
+        global.setConstant(true);
+        global.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+    for (llvm::Function& function : module) {
+        if (function.getSection() == "air.static_init") function.setSection("");
+    }
+    // They would keep the globals alive, and mean nothing here.
+    for (const char* name : {"llvm.compiler.used", "llvm.used"}) {
+        if (llvm::GlobalVariable* global = module.getGlobalVariable(name, true)) global->eraseFromParent();
+    }
+    if (llvm::GlobalVariable* initialisers = module.getGlobalVariable("llvm.global_ctors", true)) {
+        define_normalisers(module);
+        evaluate_initialisers(module);
+        initialisers = module.getGlobalVariable("llvm.global_ctors", true);
+        if (initialisers != nullptr) {
+            const auto* type = llvm::dyn_cast<llvm::ArrayType>(initialisers->getValueType());
+            if (type != nullptr && type->getNumElements() != 0) {
+                return fail(ErrorKind::kUnsupported,
+                            "a static initialiser can't be evaluated at compile time");
+            }
+            initialisers->eraseFromParent();
+        }
+    }
+    return {};
+}
+
+}  // namespace ingot::metal::jit

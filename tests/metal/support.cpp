@@ -1,0 +1,81 @@
+#include "metal/support.h"
+
+#include <cstdlib>
+#include <map>
+
+namespace ingot::metal::testing {
+
+const LibraryFile& mlx_library(const std::string& system) {
+    static std::map<std::string, Result<LibraryFile>> opened;
+    auto found = opened.find(system);
+    if (found == opened.end()) {
+        const char* cache = std::getenv("XDG_CACHE_HOME");
+        const char* home = std::getenv("HOME");
+        const std::string base = cache && *cache ? cache : std::string(home ? home : "") + "/.cache";
+        const std::string path = base + "/ingot/metal/mlx-" + system + "/mlx.metallib";
+        found = opened.emplace(system, LibraryFile::open(path)).first;
+    }
+    if (!found->second) {
+        ADD_FAILURE() << found->second.error().describe() << " (run: python3 tools/fetch.py mlx-metal)";
+        static const LibraryFile empty;
+        return empty;
+    }
+    return *found->second;
+}
+
+Compiler& the_compiler() {
+    const auto loaded = compiler();
+    if (!loaded) {
+        ADD_FAILURE() << loaded.error().describe();
+        std::abort();
+    }
+    return **loaded;
+}
+
+Executor& the_executor() {
+    static const std::unique_ptr<Executor> executor = make_fiber_executor();
+    return *executor;
+}
+
+std::shared_ptr<const Kernel> mlx_kernel(const std::string& name,
+                                         const std::map<uint32_t, ConstantValue>& constants,
+                                         CompileOptions options) {
+    const LibraryFile& library = mlx_library();
+    const LibraryFunction* function = library.find(name);
+    if (function == nullptr) {
+        ADD_FAILURE() << "no kernel " << name;
+        return nullptr;
+    }
+    options.constants.by_index = constants;
+    auto kernel = the_compiler().compile(function->bitcode, name, options);
+    if (!kernel) {
+        ADD_FAILURE() << name << ": " << kernel.error().describe();
+        return nullptr;
+    }
+    return *kernel;
+}
+
+std::shared_ptr<const Kernel> text_kernel(const std::string& ir, CompileOptions options) {
+    auto kernel = the_compiler().compile(std::as_bytes(std::span(ir)), "test", options);
+    if (!kernel) {
+        ADD_FAILURE() << kernel.error().describe() << "\n" << ir;
+        return nullptr;
+    }
+    return *kernel;
+}
+
+LaunchReport Dispatch::threads_of_grid(Size3 grid, Size3 threads) {
+    launch_.grid_threads = grid;
+    launch_.group_threads = threads;
+    if (kernel_ == nullptr) {
+        return {.status = LaunchStatus::kFault, .message = "no kernel", .findings = {}};
+    }
+    auto report = the_executor().run(*kernel_, launch_);
+    if (!report) {
+        ADD_FAILURE() << report.error().describe();
+        return {.status = LaunchStatus::kFault, .message = report.error().describe(), .findings = {}};
+    }
+    return *report;
+}
+
+}  // namespace ingot::metal::testing
