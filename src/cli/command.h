@@ -18,6 +18,7 @@ using Action = std::function<Result<void>()>;
 using AddCommand = Action (*)(CLI::App& app);
 
 Action add_bench(CLI::App& app);
+Action add_chat(CLI::App& app);
 Action add_detokenize(CLI::App& app);
 Action add_devices(CLI::App& app);
 Action add_info(CLI::App& app);

@@ -17,6 +17,7 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"chat", "Talk with a model, turn by turn", ingot::cli::add_chat},
     {"run", "Continue a prompt as it stands", ingot::cli::add_run},
     {"bench", "Measure prompt and generation speed", ingot::cli::add_bench},
     {"perplexity", "Measure how well a model predicts a text", ingot::cli::add_perplexity},

@@ -1,7 +1,6 @@
-// Renders chat templates for scripts that compare with another implementation. Each line of stdin is a JSON
-// object
-// {"source": template, "variables": {...}}; each line of stdout is {"text": result} or {"error": message,
-// "kind": name}. strftime_now prints 2024-07-26 09:05:03, so that results can be compared.
+// Renders chat templates for scripts that compare with another implementation. A line of stdin is an object
+// {"source": template, "variables": {...}}, a line of stdout {"text": result} or {"error": message, "kind":
+// name}. strftime_now prints 2024-07-26 09:05:03, so that results can be compared.
 #include <iostream>
 #include <string>
 

@@ -1,5 +1,4 @@
-// The conversation logic with a tokenizer that makes one id of each byte, so that prompts can be read off the
-// ids.
+// The conversation logic with a tokenizer that makes one id of each byte, so that ids can be read as text.
 #include "llm/text/chat_session.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +15,8 @@ constexpr std::string_view kPlain =
 // Thinking is shown for the last message only, as many templates do.
 constexpr std::string_view kThinking =
     "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' and '</think>' in m.content %}"
-    "{{ m.content.split('</think>')[-1] }}{% else %}{{ m.content }}{% endif %}{{ '\n' }}{% endfor %}<assistant>";
+    "{{ m.content.split('</think>')[-1] }}{% else %}{{ m.content }}{% endif %}{{ '\n' }}{% endfor "
+    "%}<assistant>";
 
 std::vector<TokenId> ids(std::string_view text) {
     std::vector<TokenId> result;

@@ -106,8 +106,7 @@ Result<Value> strftime_now(Call& call) {
         return fail(ErrorKind::kLimit, "strftime_now: a format of {} bytes, at most {} accepted",
                     format.size(), kLongestFormat);
     }
-    // strftime returns 0 for an empty result and for one that doesn't fit; a space in front tells the two
-    // apart.
+    // strftime returns 0 for an empty result and for one that doesn't fit: a space in front tells which.
     char buffer[8192];
     const size_t size =
         std::strftime(buffer, sizeof buffer, fmt::format(" {}", format).c_str(), &call.interpreter.now());

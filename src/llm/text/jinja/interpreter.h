@@ -38,7 +38,7 @@ struct Loop {
 
 // Nested evaluations (statements and expressions within macros within ...) per allowed level of nesting.
 // Their product is what the native stack is trusted with.
-constexpr uint32_t kEvaluationsPerLevel = 16;
+constexpr uint32_t kEvaluationsPerLevel = 8;
 
 class Interpreter {
   public:

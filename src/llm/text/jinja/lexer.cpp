@@ -79,8 +79,7 @@ class Lexer {
         }
     }
 
-    // Consumes "-", "+" or nothing in front of the closing mark, the mark, and the white space it takes with
-    // it.
+    // Consumes "-", "+" or nothing before the closing mark, the mark, and the white space it takes along.
     bool close_tag(std::string_view mark, bool trims_newline, bool plus_allowed) {
         const bool sign = peek() == '-' || (plus_allowed && peek() == '+');
         if (text_.substr(pos_ + (sign ? 1 : 0), mark.size()) != mark) return false;

@@ -21,8 +21,7 @@ bool absent(const Value& value) {
     return value.missing() || value.is(Kind::kNone);
 }
 
-// Markup escapes what its methods mix in; nobody's template depends on that, so it is refused rather than
-// guessed.
+// Markup escapes what its methods mix in. No template is known to depend on that, so it is refused.
 Result<void> refuse_markup(const Call& call) {
     if (!self_markup(call)) return {};
     return fail(ErrorKind::kUnsupported, "this method isn't supported on escaped text");

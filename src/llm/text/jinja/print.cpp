@@ -176,8 +176,7 @@ std::string repr_text(std::string_view text) {
     return out;
 }
 
-// The shortest digits that read back as the same number; exponents from 1e16 on and below 1e-4, as Python's
-// repr.
+// As Python's repr: the shortest digits that read back the same, exponents from 1e16 on and below 1e-4.
 std::string format_float(double value) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
