@@ -71,7 +71,7 @@ TEST_P(Golden, AgreesWithPython) {
 INSTANTIATE_TEST_SUITE_P(ChatTemplate, Golden,
                          testing::Values("output", "whitespace", "statements", "operators", "filters", "json",
                                          "tests", "methods", "undefined", "raises", "syntax"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& group) { return std::string(group.param); });
 
 // Every row of the tables appears in the golden templates, unless it only refuses by name.
 TEST(ChatTemplateGolden, CoversEveryFilterTestMethodAndFunction) {
