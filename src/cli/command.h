@@ -22,6 +22,7 @@ Action add_chat(CLI::App& app);
 Action add_detokenize(CLI::App& app);
 Action add_devices(CLI::App& app);
 Action add_info(CLI::App& app);
+Action add_metal(CLI::App& app);
 Action add_models(CLI::App& app);
 Action add_perplexity(CLI::App& app);
 Action add_quantize(CLI::App& app);

@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"info", "Show what a model file holds and what running it takes", ingot::cli::add_info},
     {"models", "List the models in the model folder", ingot::cli::add_models},
     {"quantize", "Store a model again in one type", ingot::cli::add_quantize},
+    {"metal", "List, check and run compiled Metal kernels", ingot::cli::add_metal},
     {"devices", "List the devices that can run a model", ingot::cli::add_devices},
 };
 

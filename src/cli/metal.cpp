@@ -1,0 +1,115 @@
+// `ingot metal`: compiled Metal libraries on this machine.
+#include "cli/metal.h"
+
+#include <charconv>
+
+#include "metal/exec/launch.h"
+
+namespace ingot::cli {
+namespace {
+
+struct Part {
+    const char* name;
+    const char* help;
+    AddCommand add;
+};
+
+constexpr Part kParts[] = {
+    {"list", "List a library's kernels and what they take", add_metal_list},
+    {"dis", "Print a kernel's LLVM IR", add_metal_dis},
+    {"check", "Lower every kernel: reports functions this device doesn't serve", add_metal_check},
+    {"run", "Run a kernel on buffers from files or flags", add_metal_run},
+    {"devices", "Describe the virtual device", add_metal_devices},
+};
+
+template <typename T>
+Result<T> parse_number(std::string_view text, std::string_view flag) {
+    T value{};
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) {
+        return fail(ErrorKind::kInvalidArgument, "'{}': '{}' is no number", flag, text);
+    }
+    return value;
+}
+
+Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view text,
+                                         std::string_view flag) {
+    if (type == "bool") {
+        if (text == "true" || text == "1") return metal::ConstantValue(true);
+        if (text == "false" || text == "0") return metal::ConstantValue(false);
+        return fail(ErrorKind::kInvalidArgument, "'{}': a bool is true or false", flag);
+    }
+    if (type == "float" || type == "half") {
+        INGOT_ASSIGN(const float value, parse_number<float>(text, flag));
+        return metal::ConstantValue(value);
+    }
+    if (type == "int" || type == "uint" || type == "short" || type == "ushort") {
+        INGOT_ASSIGN(const int64_t value, parse_number<int64_t>(text, flag));
+        return metal::ConstantValue(value);
+    }
+    return fail(ErrorKind::kInvalidArgument,
+                "'{}': no type '{}'; there are bool, int, uint, short, ushort, float, half", flag, type);
+}
+
+}  // namespace
+
+Result<metal::Constants> parse_constants(const std::vector<std::string>& flags) {
+    metal::Constants constants;
+    for (const std::string& flag : flags) {
+        const size_t equals = flag.find('='),
+                     colon = flag.find(':', equals == std::string::npos ? 0 : equals);
+        if (equals == std::string::npos || colon == std::string::npos || equals == 0) {
+            return fail(ErrorKind::kInvalidArgument, "'{}' is no constant; one looks like 200=bool:true",
+                        flag);
+        }
+        const std::string_view text = flag;
+        INGOT_ASSIGN(const metal::ConstantValue value,
+                     parse_value(text.substr(equals + 1, colon - equals - 1), text.substr(colon + 1), flag));
+        const std::string key = flag.substr(0, equals);
+        if (key.find_first_not_of("0123456789") == std::string::npos) {
+            INGOT_ASSIGN(const uint32_t index, parse_number<uint32_t>(key, flag));
+            constants.by_index[index] = value;
+        } else {
+            constants.by_name[key] = value;
+        }
+    }
+    return constants;
+}
+
+bool matches_glob(std::string_view text, std::string_view pattern) {
+    size_t t = 0, p = 0, star = std::string_view::npos, mark = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] == text[t] && pattern[p] != '*'))) {
+            ++t, ++p;
+        } else if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            mark = t;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            t = ++mark;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*') ++p;
+    return p == pattern.size();
+}
+
+Action add_metal(CLI::App& app) {
+    app.require_subcommand(1);
+    std::vector<std::pair<CLI::App*, Action>> parts;
+    for (const Part& part : kParts) {
+        CLI::App* sub = app.add_subcommand(part.name, part.help);
+        parts.emplace_back(sub, part.add(*sub));
+    }
+    return [parts]() -> Result<void> {
+        for (const auto& [sub, action] : parts) {
+            if (!sub->parsed()) continue;
+            auto done = action();
+            if (!done) return Failure(with_context(done.error(), sub->get_name()));
+        }
+        return {};
+    };
+}
+
+}  // namespace ingot::cli

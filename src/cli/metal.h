@@ -1,0 +1,22 @@
+// The parts of `ingot metal`, one file each.
+#pragma once
+
+#include "cli/command.h"
+#include "metal/exec/compiler.h"
+
+namespace ingot::cli {
+
+Action add_metal_list(CLI::App& app);
+Action add_metal_dis(CLI::App& app);
+Action add_metal_check(CLI::App& app);
+Action add_metal_run(CLI::App& app);
+Action add_metal_devices(CLI::App& app);
+
+// Repeated --constant flags: "INDEX=TYPE:VALUE" or "NAME=TYPE:VALUE", types bool, int, uint, short, ushort,
+// float, half.
+Result<metal::Constants> parse_constants(const std::vector<std::string>& flags);
+
+// --kernel's value may hold * and ?.
+bool matches_glob(std::string_view text, std::string_view pattern);
+
+}  // namespace ingot::cli

@@ -1,0 +1,238 @@
+// `ingot metal list`, `dis`, `check`, `devices`: what is in a library, without running it.
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "base/thread_pool.h"
+#include "cli/metal.h"
+#include "metal/air/library_file.h"
+#include "metal/exec/executor.h"
+
+namespace ingot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct LibraryFlags {
+    std::string file;
+    std::string pattern = "*";
+    bool json = false;
+};
+
+void add_library_flags(CLI::App& app, LibraryFlags& flags) {
+    app.add_option("file", flags.file, "A .metallib, or a file that embeds one (FILE.dylib:0)")->required();
+    app.add_option("--kernel", flags.pattern, "Only kernels of this name; * and ? match anything");
+}
+
+Json to_json(const metal::Argument& argument) {
+    Json json{{"name", argument.name}, {"kind", to_string(argument.kind)}, {"type", argument.type_name}};
+    if (argument.kind <= metal::ArgumentKind::kThreadgroup) {
+        json["slot"] = argument.slot;
+        json["access"] = to_string(argument.access);
+        json["space"] = argument.in_constant_space ? "constant" : "device";
+        json["type_size_bytes"] = argument.type_size_bytes;
+        if (argument.guarded) json["guarded"] = argument.guard.empty() ? Json(true) : Json(argument.guard);
+    }
+    if (argument.unused) json["unused"] = true;
+    return json;
+}
+
+Json to_json(const metal::LibraryFunction& function, const metal::KernelInfo& info) {
+    Json arguments = Json::array(), constants = Json::array();
+    for (const auto& argument : info.arguments) arguments.push_back(to_json(argument));
+    for (const auto& constant : info.constants) {
+        constants.push_back(
+            {{"name", constant.name}, {"type", constant.type_name}, {"index", constant.index}});
+    }
+    return {{"name", function.name},
+            {"air", fmt::format("{}.{}", function.version[0], function.version[1])},
+            {"language", fmt::format("{}.{}", function.version[2], function.version[3])},
+            {"module_bytes", function.bitcode.size()},
+            {"max_threads_per_threadgroup", info.max_threads_per_threadgroup},
+            {"arguments", arguments},
+            {"constants", constants}};
+}
+
+std::string one_line(const metal::Argument& argument) {
+    if (argument.kind > metal::ArgumentKind::kThreadgroup) {
+        return fmt::format("    {:<28} {} {}", to_string(argument.kind), argument.type_name, argument.name);
+    }
+    const std::string guard = !argument.guarded        ? ""
+                              : argument.guard.empty() ? ", guarded by a constant"
+                                                       : fmt::format(", if {}", argument.guard);
+    return fmt::format("    {}({}) {} {} {} {}{}",
+                       argument.kind == metal::ArgumentKind::kThreadgroup ? "threadgroup" : "buffer",
+                       argument.slot, argument.in_constant_space ? "constant" : "device",
+                       to_string(argument.access), argument.type_name, argument.name, guard);
+}
+
+void print_kernel(const metal::LibraryFunction& function, const metal::KernelInfo& info) {
+    fmt::print("{}  (AIR {}.{}, Metal {}.{}, at most {} threads a group)\n", function.name,
+               function.version[0], function.version[1], function.version[2], function.version[3],
+               info.max_threads_per_threadgroup);
+    for (const auto& argument : info.arguments) fmt::print("{}\n", one_line(argument));
+    for (const auto& constant : info.constants) {
+        fmt::print("    constant({}) {} {}\n", constant.index, constant.type_name, constant.name);
+    }
+}
+
+// A few kernels are worth reading their modules: those say which constant guards an argument.
+constexpr size_t kFewKernels = 16;
+
+Result<void> list(const LibraryFlags& flags) {
+    INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
+    std::vector<const metal::LibraryFunction*> chosen;
+    for (const auto& function : library.functions()) {
+        if (matches_glob(function.name, flags.pattern)) chosen.push_back(&function);
+    }
+    if (chosen.empty()) {
+        return fail(ErrorKind::kNotFound, "{}: none of {} kernels matches '{}'", flags.file,
+                    library.functions().size(), flags.pattern);
+    }
+    const auto compiler =
+        chosen.size() <= kFewKernels ? metal::compiler() : Result<metal::Compiler*>(nullptr);
+    const bool read_modules = compiler && *compiler != nullptr;
+    Json kernels = Json::array();
+    for (const metal::LibraryFunction* function : chosen) {
+        auto info = read_modules ? (*compiler)->inspect(function->bitcode, function->name)
+                                 : library.reflect(*function);
+        if (!info) return Failure(with_context(info.error(), function->name));
+        if (flags.json) {
+            kernels.push_back(to_json(*function, *info));
+        } else {
+            print_kernel(*function, *info);
+        }
+    }
+    if (flags.json) {
+        fmt::print("{}\n", kernels.dump(1));
+    } else {
+        fmt::print("{} of {} kernels; file version {}.{}, for macOS {}.{}\n", chosen.size(),
+                   library.functions().size(), library.file_version()[0], library.file_version()[1],
+                   library.target_version()[0], library.target_version()[1]);
+    }
+    return {};
+}
+
+struct CheckCounts {
+    size_t lowered = 0;
+    std::map<std::string, std::vector<std::string>> refused;  // message -> kernels
+};
+
+void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker& worker, bool compile_fully,
+                CheckCounts& counts) {
+    metal::Compiler& compiler = **metal::compiler();
+    metal::CompileOptions options;
+    options.lower_only = !compile_fully;
+    for (size_t i = worker.claim(0, 1); i < chosen.size(); i = worker.claim(0, 1)) {
+        const auto kernel = compiler.compile(chosen[i]->bitcode, chosen[i]->name, options);
+        if (kernel) {
+            ++counts.lowered;
+        } else {
+            counts.refused[kernel.error().describe()].emplace_back(chosen[i]->name);
+        }
+    }
+}
+
+Result<void> check(const LibraryFlags& flags, bool compile_fully, size_t every) {
+    INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
+    if (const auto loaded = metal::compiler(); !loaded) return Failure(loaded.error());
+    std::vector<const metal::LibraryFunction*> chosen;
+    for (const auto& function : library.functions()) {
+        if (matches_glob(function.name, flags.pattern)) chosen.push_back(&function);
+    }
+    if (every > 1) {
+        for (size_t i = 0; i * every < chosen.size(); ++i) chosen[i] = chosen[i * every];
+        chosen.resize((chosen.size() + every - 1) / every);
+    }
+    ThreadPool pool(num_available_cores());
+    std::vector<CheckCounts> counts(pool.num_threads());
+    pool.run([&](Worker& worker) { check_some(chosen, worker, compile_fully, counts[worker.index()]); });
+    CheckCounts total;
+    for (auto& part : counts) {
+        total.lowered += part.lowered;
+        for (auto& [message, names] : part.refused) {
+            auto& all = total.refused[message];
+            all.insert(all.end(), names.begin(), names.end());
+        }
+    }
+    for (const auto& [message, names] : total.refused) {
+        fmt::print("{} kernels, e.g. {}: {}\n", names.size(), names[0], message);
+    }
+    const char* did = compile_fully ? "compiled" : "lowered";
+    fmt::print("{} of {} kernels {}\n", total.lowered, chosen.size(), did);
+    if (total.lowered == chosen.size()) return {};
+    return fail(ErrorKind::kUnsupported, "{}: {} kernels not {}", flags.file, chosen.size() - total.lowered,
+                did);
+}
+
+struct DisassembleFlags {
+    std::string file, kernel, print_after;
+    std::vector<std::string> constants;
+};
+
+Result<void> disassemble(const DisassembleFlags& flags) {
+    INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
+    INGOT_ASSIGN(const metal::LibraryFunction* function, library.require(flags.kernel));
+    INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+    metal::CompileOptions options;
+    INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
+    std::string text;
+    if (flags.print_after.empty()) {
+        INGOT_ASSIGN(text, compiler->disassemble(function->bitcode, function->name, options));
+    } else {
+        options.print_after = flags.print_after;
+        options.printed = &text;
+        if (auto done = compiler->compile(function->bitcode, function->name, options); !done) {
+            return Failure(done.error());
+        }
+    }
+    fmt::print("{}", text);
+    return {};
+}
+
+}  // namespace
+
+Action add_metal_list(CLI::App& app) {
+    auto flags = std::make_shared<LibraryFlags>();
+    add_library_flags(app, *flags);
+    app.add_flag("--json", flags->json, "Print JSON");
+    return [flags] { return list(*flags); };
+}
+
+Action add_metal_check(CLI::App& app) {
+    auto flags = std::make_shared<LibraryFlags>();
+    auto compile_fully = std::make_shared<bool>(false);
+    auto every = std::make_shared<size_t>(1);
+    add_library_flags(app, *flags);
+    app.add_flag("--compile", *compile_fully, "Generate machine code too");
+    app.add_option("--every", *every, "Take one kernel of this many")->check(CLI::PositiveNumber);
+    return [flags, compile_fully, every] { return check(*flags, *compile_fully, *every); };
+}
+
+Action add_metal_dis(CLI::App& app) {
+    auto flags = std::make_shared<DisassembleFlags>();
+    app.add_option("file", flags->file, "A .metallib, or a file that embeds one (FILE.dylib:0)")->required();
+    app.add_option("--kernel", flags->kernel, "Its name")->required();
+    app.add_option("--constant", flags->constants, "INDEX=TYPE:VALUE or NAME=TYPE:VALUE, e.g. 200=bool:true");
+    app.add_option("--print-air-after", flags->print_after,
+                   "Show the module after this pass of the device's compiler");
+    return [flags] { return disassemble(*flags); };
+}
+
+Action add_metal_devices(CLI::App&) {
+    return []() -> Result<void> {
+        const auto compiler = metal::compiler();
+        fmt::print("Ingot virtual Metal device: {} cores, executor {}, {}\n", num_available_cores(),
+                   metal::make_fiber_executor()->name(),
+                   compiler ? fmt::format("LLVM {}", (*compiler)->version()) : compiler.error().describe());
+        fmt::print(
+            "families Apple 1 to 10, Mac 2, Metal 3 and 4 (compute only); {} threads and {} bytes of "
+            "threadgroup "
+            "memory a group, simdgroups of {}, {} buffer slots\n",
+            metal::kMaxThreadsPerThreadgroup, metal::kMaxThreadgroupBytes, metal::kSimdWidth,
+            metal::kNumBufferSlots);
+        return {};
+    };
+}
+
+}  // namespace ingot::cli

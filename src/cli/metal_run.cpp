@@ -1,0 +1,278 @@
+// `ingot metal run`: one kernel, buffers from .npy files or made up, results to .npy files.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "base/half.h"
+#include "cli/metal.h"
+#include "cli/npy.h"
+#include "metal/air/library_file.h"
+#include "metal/exec/executor.h"
+
+namespace ingot::cli {
+namespace {
+
+struct RunFlags {
+    std::string file, kernel, grid, grid_threads, threads, layout = "nax";
+    std::vector<std::string> buffers, bytes, threadgroup, constants;
+    double time_limit_seconds = 60;
+    unsigned repeat = 1;
+    bool json = false, no_reconvergence = false;
+};
+
+struct Bound {
+    uint32_t slot = 0;
+    Array array;
+    std::string result_path;  // empty: not written
+};
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (size_t at = 0; at <= text.size();) {
+        const size_t end = std::min(text.find(separator, at), text.size());
+        parts.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return parts;
+}
+
+Result<uint32_t> to_u32(std::string_view text, std::string_view flag) {
+    uint32_t value = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) {
+        return fail(ErrorKind::kInvalidArgument, "'{}': '{}' is no number", flag, text);
+    }
+    return value;
+}
+
+// "SLOT=REST"
+Result<std::pair<uint32_t, std::string_view>> split_slot(std::string_view flag, uint32_t slots) {
+    const size_t equals = flag.find('=');
+    if (equals == std::string_view::npos) {
+        return fail(ErrorKind::kInvalidArgument, "'{}' has no slot; write SLOT=...", flag);
+    }
+    INGOT_ASSIGN(const uint32_t slot, to_u32(flag.substr(0, equals), flag));
+    if (slot >= slots) return fail(ErrorKind::kInvalidArgument, "'{}': the last slot is {}", flag, slots - 1);
+    return std::pair(slot, flag.substr(equals + 1));
+}
+
+Result<metal::Size3> parse_size(std::string_view text, std::string_view flag) {
+    const auto parts = split(text, ',');
+    if (parts.empty() || parts.size() > 3) {
+        return fail(ErrorKind::kInvalidArgument, "{} '{}': one to three numbers, X,Y,Z", flag, text);
+    }
+    uint32_t sizes[3] = {1, 1, 1};
+    for (size_t i = 0; i < parts.size(); ++i) {
+        INGOT_ASSIGN(sizes[i], to_u32(parts[i], text));
+    }
+    return metal::Size3{sizes[0], sizes[1], sizes[2]};
+}
+
+// Stores one number as an element of `type`.
+void store_number(std::byte* at, const ElementType& type, double value) {
+    const auto put = [&](auto stored) { std::memcpy(at, &stored, sizeof stored); };
+    if (type.name == "f32") return put(float(value));
+    if (type.name == "f16") return put(float_to_half(float(value)));
+    if (type.name == "bf16") return put(float_to_bfloat16(float(value)));
+    switch (type.size_bytes) {
+        case 1:
+            return put(int8_t(int64_t(value)));
+        case 2:
+            return put(int16_t(int64_t(value)));
+        case 4:
+            return put(int32_t(int64_t(value)));
+        default:
+            return put(int64_t(value));
+    }
+}
+
+// "f16[64,64]:seed=1"
+Result<Array> random_array(const std::vector<std::string_view>& parts, std::string_view flag) {
+    INGOT_ASSIGN(Array array, parse_array_type(parts[1]));
+    uint32_t seed = 0;
+    if (parts.size() > 2) {
+        if (!parts[2].starts_with("seed="))
+            return fail(ErrorKind::kInvalidArgument, "'{}': seed=N is meant", flag);
+        INGOT_ASSIGN(seed, to_u32(parts[2].substr(5), flag));
+    }
+    std::mt19937 generator(seed);
+    std::normal_distribution<double> normal;
+    for (size_t i = 0; i < array.count(); ++i) {
+        store_number(array.data.data() + i * array.type->size_bytes, *array.type, normal(generator));
+    }
+    return array;
+}
+
+// in.npy | zeros:TYPE | randn:TYPE[:seed=N] | out:FILE:TYPE | inout:IN:OUT
+Result<Bound> parse_buffer(std::string_view flag) {
+    INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumBufferSlots));
+    const auto& [slot, rest] = slot_and_rest;
+    const auto parts = split(rest, ':');
+    Bound bound{.slot = slot, .array = {}, .result_path = {}};
+    if (parts.size() == 1) {
+        INGOT_ASSIGN(bound.array, read_npy(std::string(rest)));
+    } else if (parts[0] == "zeros" && parts.size() == 2) {
+        INGOT_ASSIGN(bound.array, parse_array_type(parts[1]));
+    } else if (parts[0] == "randn") {
+        INGOT_ASSIGN(bound.array, random_array(parts, flag));
+    } else if (parts[0] == "out" && parts.size() == 3) {
+        INGOT_ASSIGN(bound.array, parse_array_type(parts[2]));
+        bound.result_path = parts[1];
+    } else if (parts[0] == "inout" && parts.size() == 3) {
+        INGOT_ASSIGN(bound.array, read_npy(std::string(parts[1])));
+        bound.result_path = parts[2];
+    } else {
+        return fail(ErrorKind::kInvalidArgument,
+                    "'{}': after the slot comes FILE.npy, zeros:TYPE, randn:TYPE[:seed=N], out:FILE:TYPE or "
+                    "inout:IN:OUT, a type being f32[64,64]",
+                    flag);
+    }
+    return bound;
+}
+
+// i32:1024 | i64:9,1
+Result<Bound> parse_bytes(std::string_view flag) {
+    INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumBufferSlots));
+    const auto& [slot, rest] = slot_and_rest;
+    const size_t colon = rest.find(':');
+    if (colon == std::string_view::npos) {
+        return fail(ErrorKind::kInvalidArgument, "'{}': TYPE:VALUE[,VALUE...] is meant, e.g. 4=i32:1024",
+                    flag);
+    }
+    Bound bound{.slot = slot, .array = {}, .result_path = {}};
+    INGOT_ASSIGN(bound.array.type, element_type(rest.substr(0, colon)));
+    const auto values = split(rest.substr(colon + 1), ',');
+    bound.array.shape = {values.size()};
+    bound.array.data.resize(values.size() * bound.array.type->size_bytes);
+    for (size_t i = 0; i < values.size(); ++i) {
+        double value = 0;
+        const auto parsed = std::from_chars(values[i].data(), values[i].data() + values[i].size(), value);
+        if (parsed.ec != std::errc{})
+            return fail(ErrorKind::kInvalidArgument, "'{}': '{}' is no number", flag, values[i]);
+        store_number(bound.array.data.data() + i * bound.array.type->size_bytes, *bound.array.type, value);
+    }
+    return bound;
+}
+
+Result<metal::CooperativeLayout> parse_layout(std::string_view name) {
+    if (name == "nax") return metal::CooperativeLayout::kNax;
+    if (name == "rowmajor") return metal::CooperativeLayout::kRowMajor;
+    if (name == "scrambled") return metal::CooperativeLayout::kScrambled;
+    return fail(ErrorKind::kInvalidArgument, "no layout '{}'; there are nax, rowmajor, scrambled", name);
+}
+
+Result<metal::Launch> make_launch(const RunFlags& flags) {
+    metal::Launch launch;
+    INGOT_ASSIGN(launch.group_threads, parse_size(flags.threads, "--threads"));
+    if (!flags.grid_threads.empty()) {
+        INGOT_ASSIGN(launch.grid_threads, parse_size(flags.grid_threads, "--grid-threads"));
+    } else {
+        INGOT_ASSIGN(const metal::Size3 groups, parse_size(flags.grid, "--grid"));
+        const metal::Size3& t = launch.group_threads;
+        launch.grid_threads = {groups.x * t.x, groups.y * t.y, groups.z * t.z};
+    }
+    for (const std::string& flag : flags.threadgroup) {
+        INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumThreadgroupSlots));
+        INGOT_ASSIGN(launch.threadgroup_bytes[slot_and_rest.first], to_u32(slot_and_rest.second, flag));
+    }
+    return launch;
+}
+
+void print_report(const RunFlags& flags, const metal::Kernel& kernel, const metal::LaunchReport& report,
+                  double seconds) {
+    if (flags.json) {
+        nlohmann::ordered_json json{
+            {"device", "Ingot virtual Metal device"},
+            {"kernel", flags.kernel},
+            {"milliseconds", seconds * 1e3},
+            {"workers", report.workers},
+            {"rendezvous", report.rendezvous},
+            {"compile_ms", kernel.times.parse_ms + kernel.times.optimise_ms + kernel.times.generate_ms},
+            {"findings", report.findings}};
+        fmt::print("{}\n", json.dump());
+        return;
+    }
+    fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers (compiled in {:.0f} ms)\n",
+               flags.kernel, seconds * 1e3, report.workers,
+               kernel.times.parse_ms + kernel.times.optimise_ms + kernel.times.generate_ms);
+    for (const std::string& finding : report.findings) fmt::print("finding: {}\n", finding);
+}
+
+Result<void> run(const RunFlags& flags) {
+    INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
+    INGOT_ASSIGN(const metal::LibraryFunction* function, library.require(flags.kernel));
+    std::vector<Bound> bound;
+    for (const std::string& flag : flags.buffers) {
+        INGOT_ASSIGN(Bound buffer, parse_buffer(flag));
+        bound.push_back(std::move(buffer));
+    }
+    for (const std::string& flag : flags.bytes) {
+        INGOT_ASSIGN(Bound value, parse_bytes(flag));
+        bound.push_back(std::move(value));
+    }
+    INGOT_ASSIGN(metal::Launch launch, make_launch(flags));
+    for (Bound& b : bound) launch.buffers[b.slot] = {b.array.data.data(), b.array.data.size()};
+    metal::CompileOptions options;
+    INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
+    INGOT_ASSIGN(options.layout, parse_layout(flags.layout));
+    options.reconverge = !flags.no_reconvergence;
+    INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+    INGOT_ASSIGN(const auto kernel, compiler->compile(function->bitcode, function->name, options));
+    const auto executor = metal::make_fiber_executor();
+    const auto limit = std::chrono::duration<double>(flags.time_limit_seconds);
+    metal::LaunchReport report;
+    double best_seconds = 0;
+    for (unsigned i = 0; i < std::max(flags.repeat, 1u); ++i) {
+        launch.deadline = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+        INGOT_ASSIGN(report, executor->run(*kernel, launch));
+        if (report.status != metal::LaunchStatus::kDone) {
+            return fail(report.status == metal::LaunchStatus::kTimeLimit ? ErrorKind::kLimit
+                                                                         : ErrorKind::kInvalidArgument,
+                        "{}", report.message);
+        }
+        best_seconds = i == 0 ? report.seconds : std::min(best_seconds, report.seconds);
+    }
+    print_report(flags, *kernel, report, best_seconds);
+    for (const Bound& b : bound) {
+        if (!b.result_path.empty()) INGOT_TRY(write_npy(b.result_path, b.array));
+    }
+    return {};
+}
+
+}  // namespace
+
+Action add_metal_run(CLI::App& app) {
+    auto flags = std::make_shared<RunFlags>();
+    app.add_option("file", flags->file, "A .metallib, or a file that embeds one (FILE.dylib:0)")->required();
+    app.add_option("--kernel", flags->kernel, "Its name")->required();
+    auto* grid = app.add_option("--grid", flags->grid, "Threadgroups: X,Y,Z");
+    app.add_option("--grid-threads", flags->grid_threads, "Threads of the whole grid: X,Y,Z")->excludes(grid);
+    app.add_option("--threads", flags->threads, "Threads of a group: X,Y,Z")->required();
+    app.add_option(
+        "--buffer", flags->buffers,
+        "SLOT=FILE.npy, zeros:TYPE, randn:TYPE[:seed=N], out:FILE:TYPE or inout:IN:OUT; TYPE is f32[64,64]");
+    app.add_option("--bytes", flags->bytes, "SLOT=TYPE:VALUE[,VALUE...], e.g. 4=i32:1024");
+    app.add_option("--threadgroup", flags->threadgroup, "SLOT=BYTES of threadgroup memory");
+    app.add_option("--constant", flags->constants, "INDEX=TYPE:VALUE or NAME=TYPE:VALUE, e.g. 200=bool:true");
+    app.add_option("--time-limit", flags->time_limit_seconds, "Seconds a run may take")
+        ->capture_default_str();
+    app.add_option("--layout", flags->layout, "Cooperative tensors: nax, rowmajor or scrambled")
+        ->capture_default_str();
+    app.add_option("--repeat", flags->repeat, "Run it this often and report the fastest")
+        ->capture_default_str();
+    app.add_flag("--no-reconvergence", flags->no_reconvergence,
+                 "Don't let lanes meet around divergent writes");
+    app.add_flag("--json", flags->json, "Print JSON");
+    return [flags]() -> Result<void> {
+        if (flags->grid.empty() && flags->grid_threads.empty()) {
+            return fail(ErrorKind::kInvalidArgument, "--grid or --grid-threads is needed");
+        }
+        return run(*flags);
+    };
+}
+
+}  // namespace ingot::cli
