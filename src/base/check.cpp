@@ -6,7 +6,8 @@
 namespace ingot {
 
 void check_failed(const char* file, int line, const char* condition, std::string_view message) {
-    fmt::print(stderr, "{}:{}: violated: {}{}{}\n", file, line, condition, message.empty() ? "" : ": ", message);
+    fmt::print(stderr, "{}:{}: violated: {}{}{}\n", file, line, condition, message.empty() ? "" : ": ",
+               message);
     std::abort();
 }
 

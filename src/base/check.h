@@ -12,8 +12,8 @@ namespace ingot {
 
 }  // namespace ingot
 
-#define INGOT_CHECK(condition, ...)                                                                     \
-    do {                                                                                                \
-        if (!(condition)) [[unlikely]]                                                                  \
-            ::ingot::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));       \
+#define INGOT_CHECK(condition, ...)                                                               \
+    do {                                                                                          \
+        if (!(condition)) [[unlikely]]                                                            \
+            ::ingot::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
     } while (false)

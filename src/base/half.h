@@ -1,6 +1,6 @@
-// IEEE 754 binary16 and bfloat16 as bit patterns, converted by integer arithmetic: exact, and the same on every
-// machine. Hot loops use the vector conversions of their backend instead.
-// float -> half and float -> bfloat16 round to nearest even; a NaN stays a (quiet) NaN, overflow gives infinity.
+// IEEE 754 binary16 and bfloat16 as bit patterns, converted by integer arithmetic: exact, and the same on
+// every machine. Hot loops use the vector conversions of their backend instead. float -> half and float ->
+// bfloat16 round to nearest even; a NaN stays a (quiet) NaN, overflow gives infinity.
 #pragma once
 
 #include <bit>
@@ -33,7 +33,9 @@ constexpr uint16_t float_to_half(float value) {
     return uint16_t(sign | ((rounded - 0x38000000u) >> 13));
 }
 
-constexpr float bfloat16_to_float(uint16_t b) { return std::bit_cast<float>(uint32_t(b) << 16); }
+constexpr float bfloat16_to_float(uint16_t b) {
+    return std::bit_cast<float>(uint32_t(b) << 16);
+}
 
 constexpr uint16_t float_to_bfloat16(float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);

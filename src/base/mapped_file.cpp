@@ -1,14 +1,14 @@
 #include "base/mapped_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace ingot {
 namespace {
@@ -30,7 +30,9 @@ Failure system_error(const std::string& path, const char* action) {
 MappedFile::MappedFile(std::string path, const std::byte* data, size_t size_bytes)
     : path_(std::move(path)), data_(data), size_bytes_(size_bytes) {}
 
-MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+MappedFile::MappedFile(MappedFile&& other) noexcept {
+    *this = std::move(other);
+}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
     std::swap(path_, other.path_);
@@ -46,10 +48,11 @@ MappedFile::~MappedFile() {
 Result<MappedFile> MappedFile::open(const std::string& path) {
     const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     if (file.fd < 0) return system_error(path, "open");
-    struct stat info {};
+    struct stat info{};
     if (::fstat(file.fd, &info) != 0) return system_error(path, "read its size");
     if (S_ISDIR(info.st_mode)) return fail(ErrorKind::kIo, "{}: is a directory, a file is needed", path);
-    if (!S_ISREG(info.st_mode)) return fail(ErrorKind::kIo, "{}: not a regular file, it can't be mapped", path);
+    if (!S_ISREG(info.st_mode))
+        return fail(ErrorKind::kIo, "{}: not a regular file, it can't be mapped", path);
     const size_t size_bytes = size_t(info.st_size);
     if (size_bytes == 0) return MappedFile(path, nullptr, 0);
     void* data = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.fd, 0);

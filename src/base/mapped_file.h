@@ -1,4 +1,5 @@
-// A whole file mapped read-only, and reading a small file into memory. Owns the mapping; unmapped on destruction.
+// A whole file mapped read-only, and reading a small file into memory. Owns the mapping; unmapped on
+// destruction.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ class MappedFile {
     std::span<const std::byte> bytes() const { return {data_, size_bytes_}; }
     const std::string& path() const { return path_; }
 
-    // Tells the kernel that these bytes won't be read again: resident pages go, later reads come from the file.
+    // Tells the kernel that these bytes won't be read again: resident pages go, later reads come from the
+    // file.
     void release(std::span<const std::byte> bytes) const;
 
   private:

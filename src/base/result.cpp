@@ -4,13 +4,20 @@ namespace ingot {
 
 std::string_view to_string(ErrorKind kind) {
     switch (kind) {
-        case ErrorKind::kInvalidArgument: return "invalid argument";
-        case ErrorKind::kNotFound: return "not found";
-        case ErrorKind::kIo: return "input/output";
-        case ErrorKind::kCorrupt: return "corrupt";
-        case ErrorKind::kUnsupported: return "unsupported";
-        case ErrorKind::kLimit: return "limit reached";
-        case ErrorKind::kCancelled: return "cancelled";
+        case ErrorKind::kInvalidArgument:
+            return "invalid argument";
+        case ErrorKind::kNotFound:
+            return "not found";
+        case ErrorKind::kIo:
+            return "input/output";
+        case ErrorKind::kCorrupt:
+            return "corrupt";
+        case ErrorKind::kUnsupported:
+            return "unsupported";
+        case ErrorKind::kLimit:
+            return "limit reached";
+        case ErrorKind::kCancelled:
+            return "cancelled";
     }
     return "unknown";
 }

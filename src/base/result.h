@@ -27,7 +27,8 @@ std::string_view to_string(ErrorKind kind);
 struct Error {
     ErrorKind kind;
     std::string message;
-    // Where it happened, outermost first: "model.gguf: tensor 'output.weight'". Empty if the message says it all.
+    // Where it happened, outermost first: "model.gguf: tensor 'output.weight'". Empty if the message says it
+    // all.
     std::string where;
 
     // "where: message", or the message alone.
@@ -51,17 +52,17 @@ template <typename... Args>
 }  // namespace ingot
 
 // INGOT_TRY(expr): returns the Error of a Result<void> (or of any Result whose value isn't needed).
-#define INGOT_TRY(...)                                                                               \
-    do {                                                                                             \
-        if (auto ingot_result_ = (__VA_ARGS__); !ingot_result_)                                      \
-            return ::ingot::Failure(std::move(ingot_result_).error());                               \
+#define INGOT_TRY(...)                                                 \
+    do {                                                               \
+        if (auto ingot_result_ = (__VA_ARGS__); !ingot_result_)        \
+            return ::ingot::Failure(std::move(ingot_result_).error()); \
     } while (false)
 
 // INGOT_ASSIGN(auto x, expr): x is the value, or the enclosing function returns the Error.
 #define INGOT_ASSIGN(target, ...) INGOT_ASSIGN_(INGOT_CONCAT_(ingot_result_, __LINE__), target, __VA_ARGS__)
-#define INGOT_ASSIGN_(tmp, target, ...)                              \
-    auto tmp = (__VA_ARGS__);                                        \
-    if (!tmp) return ::ingot::Failure(std::move(tmp).error());       \
+#define INGOT_ASSIGN_(tmp, target, ...)                        \
+    auto tmp = (__VA_ARGS__);                                  \
+    if (!tmp) return ::ingot::Failure(std::move(tmp).error()); \
     target = *std::move(tmp)
 #define INGOT_CONCAT_(a, b) INGOT_CONCAT2_(a, b)
 #define INGOT_CONCAT2_(a, b) a##b
