@@ -47,7 +47,7 @@ struct Builtin {
     std::string_view name;
     Result<Value> (*run)(Call& call);
     uint8_t required = 0;
-    // "sep" can be passed by position or name, "" by position alone. The first empty_view ends the list.
+    // "sep" can be passed by position or name, "" by position alone.
     std::array<std::string_view, kMaxParameters> parameters{};
     uint8_t num_parameters = 0;
     bool variadic = false;  // what is left over goes to Bound::rest

@@ -108,7 +108,7 @@ std::vector<std::string_view> split_at_space(std::string_view text, int64_t limi
     text = from_right ? strip_right(text) : strip_left(text);
     while (!text.empty()) {
         if (limit >= 0 && static_cast<int64_t>(parts.size()) >= limit) {
-            parts.push_back(from_right ? text : text);
+            parts.push_back(text);
             break;
         }
         size_t cut = from_right ? 0 : text.size();
