@@ -66,7 +66,8 @@ std::vector<std::vector<std::string>> commands_on(const std::string& model) {
             {"bench", model, "-p", "4", "-n", "1", "-r", "1"},
             {"perplexity", model, "-f", kModel},
             {"info", model},
-            {"tokenize", model, "x"}};
+            {"tokenize", model, "x"},
+            {"chat", model}};
 }
 
 TEST(BadInput, MissingFile) {
@@ -164,7 +165,7 @@ TEST(BadInput, UnknownFlagValue) {
 TEST(BadInput, UnknownFlagOrCommand) {
     expect_wrong_usage({"run", kModel, "--wat"}, {"--wat", "ingot run --help"});
     expect_wrong_usage({"--wat"}, {"--wat"});
-    expect_wrong_usage({"dance"}, {"unknown command 'dance'", "run", "devices"});
+    expect_wrong_usage({"dance"}, {"unknown command 'dance'", "run", "chat", "devices"});
     expect_wrong_usage({"run", kModel, "surplus"}, {"surplus"});
     expect_wrong_usage({"run", kModel, "-p", "x", "-f", "y"}, {"--file", "--prompt"});
     expect_wrong_usage({"run", kModel, "-p"}, {"--prompt"});
@@ -187,8 +188,8 @@ TEST(BadInput, AFullDiskUnderStdoutIsNoticed) {
 TEST(BadInput, HelpIsNoMistake) {
     const ProgramResult all = run_program({"--help"});
     EXPECT_EQ(0, all.exit_code);
-    for (const char* name :
-         {"run", "info", "models", "tokenize", "detokenize", "bench", "perplexity", "quantize", "devices"}) {
+    for (const char* name : {"run", "chat", "info", "models", "tokenize", "detokenize", "bench", "perplexity",
+                             "quantize", "devices"}) {
         EXPECT_THAT(all.out, HasSubstr(std::string("\n  ") + name + " "));
         const ProgramResult one = run_program({name, "--help"});
         EXPECT_EQ(0, one.exit_code) << name;
