@@ -1,7 +1,6 @@
 // The reflection section of a .metallib: one FlatBuffer ("AIRR") per function with its arguments and
 // constants, which answers what a kernel takes without parsing bitcode. Apple documents no schema; the fields
-// used here were matched against the AIR metadata of public libraries, and a test compares both for many
-// kernels.
+// used here were matched by hand against the AIR metadata of kernels in public libraries.
 #pragma once
 
 #include <cstddef>
