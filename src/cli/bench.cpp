@@ -96,8 +96,8 @@ Result<void> bench(Flags flags) {
             flags.model.engine.context = std::max(flags.model.engine.context, uint32_t(test.tokens()));
     }
 
-    INGOT_ASSIGN(const LoadedModel model, load_model(flags.model));
-    Engine& engine = *model.engine;
+    INGOT_ASSIGN(const auto loaded, load_engine(flags.model));
+    Engine& engine = *loaded;
     const ModelFacts facts = model_facts(engine.file());
     report.file_name = std::filesystem::path(engine.file().path()).filename().string();
     report.model = facts.name;

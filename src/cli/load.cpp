@@ -10,7 +10,7 @@
 
 namespace ingot::cli {
 
-Result<LoadedModel> load_model(const ModelFlags& flags) {
+Result<std::unique_ptr<Engine>> load_engine(const ModelFlags& flags) {
     INGOT_ASSIGN(const std::string path, resolve_model(flags.model));
     EngineOptions options = flags.engine;
     ProgressBar bar("loading");
@@ -18,7 +18,11 @@ Result<LoadedModel> load_model(const ModelFlags& flags) {
         bar.update(fraction);
         return true;
     };
-    INGOT_ASSIGN(auto engine, Engine::load(path, std::move(options)));
+    return Engine::load(path, std::move(options));
+}
+
+Result<LoadedModel> load_model(const ModelFlags& flags) {
+    INGOT_ASSIGN(auto engine, load_engine(flags));
     INGOT_ASSIGN(auto tokenizer, Tokenizer::from_gguf(engine->file()));
     return LoadedModel{std::move(engine), std::move(tokenizer)};
 }

@@ -17,6 +17,8 @@ struct LoadedModel {
     Tokenizer tokenizer;
 };
 
+// Runs on token ids alone, so the file needs no vocabulary.
+Result<std::unique_ptr<Engine>> load_engine(const ModelFlags& flags);
 Result<LoadedModel> load_model(const ModelFlags& flags);
 
 // The file, or stdin for "-". Trailing newlines are kept.
