@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/model_path.h"
+#include "cli/stream.h"
 
 namespace ingot::cli {
 namespace {
@@ -102,14 +103,7 @@ class Chat {
 
     Result<void> answer_last() {
         const Interrupt interrupt;
-        GenerateOptions options;
-        options.max_tokens = flags_.max_tokens;
-        options.stop = flags_.sampling.stop;
-        options.cancel = &interrupt.flag();
-        options.on_text = [](std::string_view part) {
-            std::fwrite(part.data(), 1, part.size(), stdout);
-            std::fflush(stdout);
-        };
+        const GenerateOptions options = stream_to_stdout(flags_.max_tokens, flags_.sampling, interrupt);
         const auto generation = answer(*model_.engine, model_.tokenizer, sampler_, session_, options);
         const bool answered = generation && (session_.messages().back().role == "assistant");
         if (!answered) session_.take_back_question();

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
-#include "llm/engine/generate.h"
+#include "cli/stream.h"
 
 namespace ingot::cli {
 namespace {
@@ -52,14 +52,7 @@ Result<void> run(const Flags& flags) {
 
     Sampler sampler(sampler_options);
     const Interrupt interrupt;
-    GenerateOptions options;
-    options.max_tokens = flags.max_tokens;
-    options.stop = flags.sampling.stop;
-    options.cancel = &interrupt.flag();
-    options.on_text = [](std::string_view part) {
-        std::fwrite(part.data(), 1, part.size(), stdout);
-        std::fflush(stdout);
-    };
+    const GenerateOptions options = stream_to_stdout(flags.max_tokens, flags.sampling, interrupt);
     auto generated = generate(*model.engine, model.tokenizer, sampler, prompt, options);
     if (!generated && generated.error().kind == ErrorKind::kLimit)
         generated.error().message += "; --ctx makes it larger";

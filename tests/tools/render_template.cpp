@@ -7,28 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "llm/text/chat_template.h"
+#include "support/reference_time.h"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::tm fixed_time() {
-    std::tm time{};
-    time.tm_year = 124;
-    time.tm_mon = 6;
-    time.tm_mday = 26;
-    time.tm_hour = 9;
-    time.tm_min = 5;
-    time.tm_sec = 3;
-    time.tm_wday = 5;
-    time.tm_yday = 207;
-    return time;
-}
-
 ingot::Result<std::string> render(const Json& request) {
     INGOT_ASSIGN(const ingot::ChatTemplate parsed,
                  ingot::ChatTemplate::parse(request.at("source").get_ref<const std::string&>()));
-    return parsed.render(request.at("variables"), fixed_time());
+    return parsed.render(request.at("variables"), ingot::test::reference_time());
 }
 
 }  // namespace

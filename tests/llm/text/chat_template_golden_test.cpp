@@ -8,6 +8,7 @@
 
 #include "llm/text/chat_template.h"
 #include "llm/text/jinja/builtin.h"
+#include "support/reference_time.h"
 
 namespace ingot {
 namespace {
@@ -22,23 +23,9 @@ const Json& golden() {
     return data;
 }
 
-// 2024-07-26 09:05:03, as in tools/oracle/jinja_reference.py.
-std::tm reference_time() {
-    std::tm time{};
-    time.tm_year = 124;
-    time.tm_mon = 6;
-    time.tm_mday = 26;
-    time.tm_hour = 9;
-    time.tm_min = 5;
-    time.tm_sec = 3;
-    time.tm_wday = 5;
-    time.tm_yday = 207;
-    return time;
-}
-
 Result<std::string> render(const std::string& source) {
     INGOT_ASSIGN(const ChatTemplate parsed, ChatTemplate::parse(source));
-    return parsed.render(golden()["variables"], reference_time());
+    return parsed.render(golden()["variables"], test::reference_time());
 }
 
 class Golden : public testing::TestWithParam<const char*> {};
