@@ -1,21 +1,15 @@
 #include "cli/model_path.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
+#include "base/disk_cache.h"
 #include "llm/gguf/split.h"
 
 namespace ingot::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// An empty variable counts as unset (XDG base directory specification).
-const char* environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? value : nullptr;
-}
 
 bool is_there(const fs::path& path) {
     std::error_code ignored;
@@ -25,9 +19,7 @@ bool is_there(const fs::path& path) {
 }  // namespace
 
 Result<std::string> model_folder() {
-    if (const char* cache = environment("XDG_CACHE_HOME")) return (fs::path(cache) / "ingot/models").string();
-    if (const char* home = environment("HOME")) return (fs::path(home) / ".cache/ingot/models").string();
-    return fail(ErrorKind::kNotFound, "there is no model folder: neither XDG_CACHE_HOME nor HOME is set");
+    return user_cache_folder("models");
 }
 
 Result<std::string> resolve_model(const std::string& model) {
