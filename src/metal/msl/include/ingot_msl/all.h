@@ -2,7 +2,16 @@
 // precompiled, before the rewritten source. Freestanding; built-in functions are calls of AIR's.
 #pragma once
 
+#include "array.h"
+#include "atomic.h"
+#include "geometric.h"
+#include "integer.h"
 #include "limits.h"
+#include "math.h"
+#include "pack.h"
+#include "relational.h"
+#include "simdgroup.h"
+#include "synchronization.h"
 #include "type_traits.h"
 #include "types.h"
 #include "vec.h"

@@ -61,4 +61,20 @@ using ::uint64_t;
 using ::uint8_t;
 using ::uintptr_t;
 
+namespace ingot {
+
+// Booleans are stored as bytes of 0 and 1.
+template <typename T>
+struct stored {
+    using type = T;
+};
+template <>
+struct stored<bool> {
+    using type = unsigned char;
+};
+template <typename T, int N>
+using native = typename stored<T>::type __attribute__((ext_vector_type(N)));
+
+}  // namespace ingot
+
 }  // namespace metal

@@ -16,18 +16,6 @@ struct packed_vec;
 
 namespace ingot {
 
-// Booleans are stored as bytes of 0 and 1.
-template <typename T>
-struct stored {
-    using type = T;
-};
-template <>
-struct stored<bool> {
-    using type = unsigned char;
-};
-template <typename T, int N>
-using native = typename stored<T>::type __attribute__((ext_vector_type(N)));
-
 template <typename T>
 inline constexpr int width = __is_arithmetic(T) || __is_enum(T) ? 1 : 0;
 template <typename T, int N>
