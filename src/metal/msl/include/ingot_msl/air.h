@@ -35,14 +35,14 @@ namespace metal::ingot::air {
 namespace precise {
 #define INGOT_MATH(name, arguments, form, target, ulps) INGOT_FLOAT_TYPES(INGOT_MATH_##arguments, name, "")
 INGOT_MATH_BUILTINS(INGOT_MATH)
-INGOT_FLOAT_TYPES(INGOT_MATH_3, clamp, "")
+INGOT_SHARED_MATH_BUILTINS(INGOT_MATH)
 #undef INGOT_MATH
 }  // namespace precise
 namespace fast {
 #define INGOT_MATH(name, arguments, form, target, ulps) \
     INGOT_FLOAT_TYPES(INGOT_MATH_##arguments, name, "fast_")
 INGOT_MATH_BUILTINS(INGOT_MATH)
-INGOT_FLOAT_TYPES(INGOT_MATH_3, clamp, "fast_")
+INGOT_SHARED_MATH_BUILTINS(INGOT_MATH)
 #undef INGOT_MATH
 }  // namespace fast
 

@@ -59,6 +59,9 @@
     X(tanpi, 1, kExpression, "", 6)            \
     X(trunc, 1, kIntrinsic, "trunc", 0)
 
+// More of them, behind functions that serve integers too.
+#define INGOT_SHARED_MATH_BUILTINS(X) X(clamp, 3, kExpression, "", 0)
+
 // Integer functions of all eight integer types. X(AIR's name, Metal's name, shape):
 //   UNARY, BINARY, TERNARY  air.NAME.{s,u}.iN of one, two, three values of the type
 //   DIFFERENCE              like BINARY, the result is unsigned
@@ -140,12 +143,12 @@
     X(fetch_xor, xor)
 
 // Pack and unpack, air.{pack,unpack}.NAME.vN{f32,f16}. X(AIR's name, N, word, Metal's name when it unpacks,
-// when it packs)
-#define INGOT_PACK_BUILTINS(X)                                \
-    X("unorm4x8", 4, uint, unorm4x8, unorm4x8)                \
-    X("snorm4x8", 4, uint, snorm4x8, snorm4x8)                \
-    X("unorm4x8.srgb", 4, uint, unorm4x8_srgb, srgb_unorm4x8) \
-    X("unorm2x16", 2, uint, unorm2x16, unorm2x16)             \
-    X("snorm2x16", 2, uint, snorm2x16, snorm2x16)             \
-    X("unorm.rgb10a2", 4, uint, unorm10a2, unorm10a2)         \
-    X("unorm.rgb565", 3, ushort, unorm565, unorm565)
+// when it packs, signed, sRGB, bits of each field from the lowest on)
+#define INGOT_PACK_BUILTINS(X)                                                         \
+    X("unorm4x8", 4, uint, unorm4x8, unorm4x8, false, false, 8, 8, 8, 8)               \
+    X("snorm4x8", 4, uint, snorm4x8, snorm4x8, true, false, 8, 8, 8, 8)                \
+    X("unorm4x8.srgb", 4, uint, unorm4x8_srgb, srgb_unorm4x8, false, true, 8, 8, 8, 8) \
+    X("unorm2x16", 2, uint, unorm2x16, unorm2x16, false, false, 16, 16, 0, 0)          \
+    X("snorm2x16", 2, uint, snorm2x16, snorm2x16, true, false, 16, 16, 0, 0)           \
+    X("unorm.rgb10a2", 4, uint, unorm10a2, unorm10a2, false, false, 10, 10, 10, 2)     \
+    X("unorm.rgb565", 3, ushort, unorm565, unorm565, false, false, 5, 6, 5, 0)

@@ -71,10 +71,10 @@ inline V refract(const A& incident, const B& n, type_identity_t<ingot::element_t
                                       : V(incident) * eta - V(n) * (eta * cosine + sqrt(k));
 }
 
-#define INGOT_GEOMETRIC(X)                                                                           \
-    X(dot)                                                                                           \
-    X(length_squared) X(length) X(distance_squared) X(distance) X(normalize) X(cross) X(faceforward) \
-        X(reflect) X(refract)
+#define INGOT_GEOMETRIC(X) \
+    X(dot)                 \
+    X(length_squared)      \
+    X(length) X(distance_squared) X(distance) X(normalize) X(cross) X(faceforward) X(reflect) X(refract)
 #define INGOT_USING(name) using metal::name;
 namespace fast {
 INGOT_GEOMETRIC(INGOT_USING)

@@ -27,11 +27,11 @@ enum memory_order {
     memory_order_acq_rel = 4,
     memory_order_seq_cst = 5
 };
+// (3 is the whole system, whose name sources define for themselves.)
 enum thread_scope {
     thread_scope_thread = 0,
     thread_scope_threadgroup = 1,
     thread_scope_device = 2,
-    thread_scope_system = 3,
     thread_scope_simdgroup = 4
 };
 
