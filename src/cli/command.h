@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>  // main.cpp alone has <CLI/CLI.hpp>: its help and config writers are dear to compile
 
 #include "base/result.h"
 

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/command.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 namespace ingot::cli {
 namespace {

@@ -11,7 +11,7 @@
 
 namespace CLI {
 class App;
-class Validator;  // <CLI/CLI.hpp> is dear to compile: only what declares flags includes it
+class Validator;  // <CLI/App.hpp> is dear to compile: only what declares flags includes it
 }  // namespace CLI
 
 namespace ingot::cli {

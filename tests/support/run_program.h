@@ -1,53 +1,31 @@
-// Runs the ingot program (INGOT_PROGRAM) as a user would and hands back what it printed and how it ended.
+// Runs the ingot program as a user would and hands back what it printed and how it ended; folders and files
+// for it.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char** environ;
 
 namespace ingot::test {
 
 // A folder of its own that goes with the object.
 class TemporaryFolder {
   public:
-    TemporaryFolder() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "ingot-test-XXXXXX").string();
-        if (mkdtemp(pattern.data()) == nullptr) std::abort();
-        path_ = pattern;
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
+    TemporaryFolder();
+    ~TemporaryFolder();
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
     std::string file(const std::string& name) const { return (path_ / name).string(); }
-    std::string write(const std::string& name, std::string_view bytes) const {
-        std::ofstream(file(name), std::ios::binary) << bytes;
-        return file(name);
-    }
+    // Hands back the path of the file that it wrote.
+    std::string write(const std::string& name, std::string_view bytes) const;
 
   private:
     std::filesystem::path path_;
 };
 
-inline std::string read_bytes(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
+std::string read_bytes(const std::string& path);
 
 struct ProgramResult {
     int exit_code = -1;  // 128 + N if signal N ended it
@@ -55,40 +33,10 @@ struct ProgramResult {
 };
 
 struct ProgramInput {
-    std::string in;        // what it reads from stdin
-    std::string out_path;  // where stdout goes instead of ProgramResult::out
+    std::string in = {};        // what it reads from stdin
+    std::string out_path = {};  // where stdout goes instead of ProgramResult::out
 };
 
-inline ProgramResult run_program(std::vector<std::string> arguments, const ProgramInput& input = {}) {
-    const TemporaryFolder folder;
-    const std::string in = folder.write("in", input.in);
-    const std::string out = input.out_path.empty() ? folder.file("out") : input.out_path;
-    const std::string err = folder.file("err");
-
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, in.c_str(), O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT, 0600);
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT, 0600);
-
-    arguments.insert(arguments.begin(), INGOT_PROGRAM);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-
-    ProgramResult result;
-    pid_t pid = 0;
-    int status = 0;
-    const int failed = posix_spawn(&pid, INGOT_PROGRAM, &files, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&files);
-    if (failed != 0 || waitpid(pid, &status, 0) != pid) {
-        ADD_FAILURE() << "can't run " << INGOT_PROGRAM;
-        return result;
-    }
-    result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (input.out_path.empty()) result.out = read_bytes(out);
-    result.err = read_bytes(err);
-    return result;
-}
+ProgramResult run_program(std::vector<std::string> arguments, const ProgramInput& input = {});
 
 }  // namespace ingot::test
