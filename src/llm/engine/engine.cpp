@@ -190,7 +190,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     INGOT_ASSIGN(gguf::File opened, gguf::File::open(path));
     auto file = std::make_unique<gguf::File>(std::move(opened));
     // Checking reads the file from the disk if it isn't cached; packing then works on memory.
-    INGOT_ASSIGN(model::Model model, model::Model::load(*file, share_of(options.progress, 0.0f, 0.5f)));
+    INGOT_ASSIGN(model::Model model,
+                 model::Model::load(*file, {.progress = share_of(options.progress, 0.0f, 0.5f)}));
     const uint32_t threads = options.threads != 0 ? options.threads : num_physical_cores();
     const uint32_t context = options.context != 0 ? options.context : model::default_context(model.hyper());
     // A packed weight is not read from the file again.

@@ -4,7 +4,7 @@
 
 namespace ingot::model {
 
-Result<Model> Model::load(const gguf::File& file, const LoadProgress& progress) {
+Result<Model> Model::load(const gguf::File& file, const LoadOptions& options) {
     INGOT_ASSIGN(const std::string_view name, file.get_string("general.architecture"));
     const Result<const Architecture*> architecture = find_architecture(name);
     if (!architecture) return Failure(with_context(architecture.error(), file.path()));
@@ -12,7 +12,7 @@ Result<Model> Model::load(const gguf::File& file, const LoadProgress& progress) 
     const Keys keys(file, row.name);
     INGOT_ASSIGN(HyperParams hyper, read_hyper_params(keys, row.rope_style));
     if (row.read) INGOT_TRY(row.read(keys, hyper));
-    INGOT_ASSIGN(auto weights, load_weights(file, row, hyper, progress));
+    INGOT_ASSIGN(auto weights, load_weights(file, row, hyper, options));
     return Model(row, std::move(hyper), std::move(weights));
 }
 

@@ -17,8 +17,8 @@ namespace ingot::model {
 class Model {
   public:
     // Refuses an unknown architecture, bad numbers, and tensors that are missing, unexpected, of another
-    // shape or not finite (weights.h says what is looked at).
-    static Result<Model> load(const gguf::File& file, const LoadProgress& progress = {});
+    // shape or not finite (weights.h says what is looked at, and how to leave that out).
+    static Result<Model> load(const gguf::File& file, const LoadOptions& options = {});
 
     const Architecture& architecture() const { return *architecture_; }
     const HyperParams& hyper() const { return hyper_; }

@@ -96,7 +96,7 @@ std::string shape_text(std::span<const uint64_t> shape) {
 
 // The file's tensor as a weight, or why it is refused.
 Result<graph::Weight> checked_weight(const gguf::TensorInfo& tensor, const TensorRule& rule,
-                                     const HyperParams& hyper) {
+                                     const HyperParams& hyper, bool look_for_nans) {
     const uint32_t rows = extent(rule.rows, hyper), cols = extent(rule.cols, hyper);
     const bool vector = rule.rows == Extent::kOne;
     const std::vector<uint64_t> expected =
@@ -110,14 +110,14 @@ Result<graph::Weight> checked_weight(const gguf::TensorInfo& tensor, const Tenso
         return fail(ErrorKind::kUnsupported, "tensor '{}' is {}; a vector is accepted as F32", tensor.name,
                     type.name);
     }
-    INGOT_TRY(check_finite(tensor));
+    if (look_for_nans) INGOT_TRY(check_finite(tensor));
     return graph::Weight{std::string(tensor.name), tensor.type, rows, cols, tensor.data};
 }
 
 class Loader {
   public:
-    Loader(const gguf::File& file, const HyperParams& hyper, const LoadProgress& progress)
-        : file_(file), hyper_(hyper), progress_(progress) {
+    Loader(const gguf::File& file, const HyperParams& hyper, const LoadOptions& options)
+        : file_(file), hyper_(hyper), options_(options) {
         for (const gguf::TensorInfo& tensor : file.tensors()) total_bytes_ += tensor.data.size();
     }
 
@@ -153,12 +153,12 @@ class Loader {
         const gguf::TensorInfo* tensor = file_.find_tensor(name);
         if (!tensor && rule.optional) return {};
         if (!tensor) return fail(ErrorKind::kNotFound, "{}: tensor '{}' is missing", file_.path(), name);
-        Result<graph::Weight> weight = checked_weight(*tensor, rule, hyper_);
+        Result<graph::Weight> weight = checked_weight(*tensor, rule, hyper_, options_.look_for_nans);
         if (!weight) return Failure(with_context(weight.error(), file_.path()));
         file_.release(*tensor);  // looked through once; whoever needs it next reads it then
         done_bytes_ += weight->data.size();
         INGOT_TRY(table_->add(*std::move(weight)));
-        if (progress_ && !progress_(done_bytes_, total_bytes_)) {
+        if (options_.progress && !options_.progress(done_bytes_, total_bytes_)) {
             return fail(ErrorKind::kCancelled, "loading was cancelled");
         }
         return {};
@@ -166,7 +166,7 @@ class Loader {
 
     const gguf::File& file_;
     const HyperParams& hyper_;
-    const LoadProgress& progress_;
+    const LoadOptions& options_;
     uint64_t done_bytes_ = 0, total_bytes_ = 0;
     std::shared_ptr<graph::WeightTable> table_ = std::make_shared<graph::WeightTable>();
 };
@@ -194,8 +194,8 @@ Result<void> check_finite(const gguf::TensorInfo& tensor) {
 Result<std::shared_ptr<const graph::WeightTable>> load_weights(const gguf::File& file,
                                                                const Architecture& architecture,
                                                                const HyperParams& hyper,
-                                                               const LoadProgress& progress) {
-    Loader loader(file, hyper, progress);
+                                                               const LoadOptions& options) {
+    Loader loader(file, hyper, options);
     INGOT_TRY(loader.load(common_tensors()));
     INGOT_TRY(loader.load(architecture.tensors));
     return loader.finish(architecture.name);
