@@ -32,8 +32,7 @@ def main() -> int:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         lines = done.stdout.rstrip("\n").splitlines()
         closing = CLOSING.match(lines[-1]) if lines else None
-        if lines and (done.returncode != 0 or closing is None):
-            print("\n".join(lines))
+        print("\n".join(lines if closing is None else lines[:-1]))
         if closing is None:
             print(f"conformance: {script.name} ended with exit code {done.returncode} and no count", file=sys.stderr)
             failed += 1
