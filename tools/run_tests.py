@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests of a build folder with ctest: run_tests.py BUILD [--label L] [--exclude-label L] [--name REGEX]
+"""Runs the tests of a build folder with ctest: run_tests.py BUILD [--label L] [--exclude-label L] [--of FOLDER...]
 
 Shows the output of failed tests only; the whole log stays in BUILD/tests.log. The closing line is ctest's
 "N% tests passed, N tests failed out of N"; no test at all is a failure.
@@ -15,19 +15,35 @@ from pathlib import Path
 CLOSING = re.compile(r"\d+% tests passed, (\d+) tests failed out of (\d+)")
 
 
+SUITE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+),", re.MULTILINE)
+
+
+def names_of(folders: list[Path]) -> str:
+    """A regular expression for the names of the tests in these folders' sources: SUITE.NAME or SET/SUITE.NAME/N."""
+    suites = set()
+    for folder in folders:
+        found = {suite for source in folder.rglob("*.cpp") for suite in SUITE.findall(source.read_text())}
+        if not found:
+            sys.exit(f"test: there are no tests in {folder}")
+        suites |= found
+    return rf"(^|/)({'|'.join(sorted(suites))})[./]"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=Path)
     parser.add_argument("--label", help="only tests with this label")
     parser.add_argument("--exclude-label", help="no tests with this label")
-    parser.add_argument("--name", help="only tests whose name matches this regular expression")
+    parser.add_argument("--of", nargs="+", type=Path, metavar="FOLDER", help="only tests whose sources lie here")
     arguments = parser.parse_args()
 
     command = ["ctest", "--test-dir", str(arguments.build), "-j", str(len(os.sched_getaffinity(0))),
                "--output-on-failure", "--timeout", "600"]
-    for flag, value in (("-L", arguments.label), ("-LE", arguments.exclude_label), ("-R", arguments.name)):
+    for flag, value in (("-L", arguments.label), ("-LE", arguments.exclude_label)):
         if value:
             command += [flag, value]
+    if arguments.of:
+        command += ["-R", names_of(arguments.of)]
     print(f"test: running the tests of {arguments.build}", flush=True)
     log_path = arguments.build / "tests.log"
     with open(log_path, "w") as log:
