@@ -169,7 +169,7 @@ Action add_chat(CLI::App& app) {
         ->option_text("NAME=VALUE")
         ->allow_extra_args(false);
     app.add_option("-n,--max-tokens", flags->max_tokens,
-                   "At most N tokens an answer; 0: until the model ends it")
+                   "At most N tokens an answer; 0: until the model ends it or the context is full")
         ->check(whole_number(0, 1 << 30))
         ->option_text("N [0]");
     app.add_flag("--stats", flags->stats, "After each answer, its rates on stderr");

@@ -1,7 +1,6 @@
 // Where models are looked for: a MODEL on the command line is a path or the name of a file in the model
-// folder,
-// ${XDG_CACHE_HOME:-~/.cache}/ingot/models; without one the demo model is meant. Doesn't open or download
-// anything.
+// folder, ${XDG_CACHE_HOME:-~/.cache}/ingot/models; without one the demo model is meant. Doesn't open or
+// download anything.
 #pragma once
 
 #include <string>

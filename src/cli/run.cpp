@@ -75,7 +75,8 @@ Action add_run(CLI::App& app) {
                    "Read the prompt from a file, less its last newline; - or neither flag: from stdin")
         ->option_text("FILE")
         ->excludes(prompt);
-    app.add_option("-n,--max-tokens", flags->max_tokens, "Generate at most N tokens; 0: until the model ends")
+    app.add_option("-n,--max-tokens", flags->max_tokens,
+                   "Generate at most N tokens; 0: until the model ends or the context is full")
         ->check(whole_number(0, 1 << 30))
         ->option_text("N [0]");
     app.add_flag("-q,--quiet", flags->quiet, "No closing line with the rates on stderr");

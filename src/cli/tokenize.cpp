@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quoted.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/model_path.h"
@@ -35,22 +36,6 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view s
     return parts;
 }
 
-// A piece as it can stand on one line of a terminal: controls, backslashes and broken characters are escaped.
-std::string escaped(std::string_view bytes) {
-    std::string out;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '\n') {
-            out += "\\n";
-        } else if (byte < 0x20 || byte == 0x7F || c == '\\') {
-            out += fmt::format("\\x{:02x}", byte);
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
 void print_ids(const std::vector<TokenId>& ids, bool json) {
     if (json) {
         fmt::print("[{}]\n", fmt::join(ids, ","));
@@ -59,8 +44,11 @@ void print_ids(const std::vector<TokenId>& ids, bool json) {
     }
 }
 
+constexpr size_t kWholePiece = std::string_view::npos;
+
 void print_pieces(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
-    for (const TokenId id : ids) fmt::print("{:>7}  '{}'\n", id, escaped(tokenizer.piece(id, true)));
+    for (const TokenId id : ids)
+        fmt::print("{:>7}  '{}'\n", id, printable(tokenizer.piece(id, true), kWholePiece));
 }
 
 Result<void> tokenize(const Options& options, bool has_text) {
@@ -98,7 +86,8 @@ Action add_tokenize(CLI::App& app) {
     app.add_flag("--no-special", options->no_special,
                  "Add no BOS or EOS, and take names of special tokens in the text as plain text");
     app.add_option("--separator", options->separator,
-                   "Cut the text at each occurrence and tokenize the parts one by one, a line each");
+                   "Cut the text at each occurrence and tokenize the parts one by one, a line each")
+        ->option_text("TEXT");
     return [options, text] { return tokenize(*options, text->count() > 0); };
 }
 
