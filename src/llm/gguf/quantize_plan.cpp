@@ -115,10 +115,13 @@ Result<std::vector<PlannedTensor>> plan_quantization(const File& file, QuantType
             continue;
         }
         const QuantType target = type_for_rows(type, tensor.row_length());
-        if (traits(tensor.type).block_size != 1 && tensor.type != target) {
-            return fail(ErrorKind::kUnsupported,
-                        "{}: tensor {} is {} already, F32, F16 and BF16 can be quantized", file.path(),
-                        quoted(tensor.name), traits(tensor.type).name);
+        // Decoding to F32 loses nothing; another type would compound the rounding of both.
+        if (traits(tensor.type).block_size != 1 && tensor.type != target && target != QuantType::kF32) {
+            return fail(
+                ErrorKind::kUnsupported,
+                "{}: tensor {} is {} already, F32, F16 and BF16 can be quantized, and anything decoded "
+                "to F32",
+                file.path(), quoted(tensor.name), traits(tensor.type).name);
         }
         plan.push_back({&tensor, target, target != type});
     }

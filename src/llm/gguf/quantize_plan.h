@@ -16,7 +16,7 @@ struct PlannedTensor {
 };
 
 // In the order in which they are written: by layer (blk.N.), those outside a layer first, then by name.
-// kUnsupported, naming the tensor, if one is quantized already to another type.
+// kUnsupported, naming the tensor, if one is quantized already to another type and `type` is not F32.
 Result<std::vector<PlannedTensor>> plan_quantization(const File& file, QuantType type);
 
 // What key general.file_type holds for a file that is `type` throughout (llama.cpp's llama_ftype; for the K

@@ -2,8 +2,11 @@
 // tools/oracle/make_quantize_model.py. Byte for byte.
 #include "llm/gguf/quantize_file.h"
 
+#include <cstring>
+
 #include <nlohmann/json.hpp>
 
+#include "base/half.h"
 #include "base/mapped_file.h"
 #include "llm/gguf/quantize_plan.h"
 #include "llm/gguf/test_files.h"
@@ -88,8 +91,35 @@ TEST(QuantizeFile, RefusesAModelThatIsQuantizedAlready) {
     ASSERT_FALSE(again);
     EXPECT_EQ(ErrorKind::kUnsupported, again.error().kind);
     EXPECT_THAT(again.error().describe(),
-                ::testing::HasSubstr("is Q8_0 already, F32, F16 and BF16 can be quantized"));
+                ::testing::HasSubstr("is Q8_0 already, F32, F16 and BF16 can be quantized, and anything "
+                                     "decoded to F32"));
     EXPECT_FALSE(std::filesystem::exists(folder.file("q4")));
+}
+
+TEST(QuantizeFile, DecodesAQuantizedModelToF32) {
+    const TemporaryFolder folder;
+    ASSERT_TRUE(quantize(kShapes, folder.file("q8"), QuantType::kQ8_0));
+    ASSERT_TRUE(quantize(folder.file("q8"), folder.file("f32"), QuantType::kF32));
+    const auto coded = gguf::File::open(folder.file("q8")), decoded = gguf::File::open(folder.file("f32"));
+    ASSERT_TRUE(coded && decoded);
+    size_t num_decoded = 0;
+    for (const gguf::TensorInfo& tensor : coded->tensors()) {
+        const gguf::TensorInfo* result = decoded->find_tensor(tensor.name);
+        ASSERT_NE(nullptr, result) << tensor.name;
+        if (tensor.type != QuantType::kQ8_0) continue;
+        ++num_decoded;
+        EXPECT_EQ(QuantType::kF32, result->type);
+        for (size_t i = 0; i < tensor.num_elements(); ++i) {
+            const std::byte* block = tensor.data.data() + i / 32 * 34;
+            uint16_t scale;
+            std::memcpy(&scale, block, 2);
+            float value;
+            std::memcpy(&value, result->data.data() + i * 4, 4);
+            ASSERT_EQ(half_to_float(scale) * float(int8_t(block[2 + i % 32])), value)
+                << tensor.name << ' ' << i;
+        }
+    }
+    EXPECT_GT(num_decoded, 3u);
 }
 
 TEST(QuantizeFile, ToTheTypeThatItHasCopiesTheTensors) {
