@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help packages packages-metal packages-dev build metal mlx-metal model model-gemma3 demo test conformance \
-        test-asan test-tsan fuzz format check-format check-includes bench bench-kernels clean
+        test-asan test-tsan test-arm fuzz format check-format check-includes bench bench-kernels clean
 
 RELEASE := build/release
 INGOT   := $(RELEASE)/bin/ingot
@@ -66,6 +66,11 @@ test-asan: packages-dev model ## Run the tests with AddressSanitizer and Undefin
 test-tsan: packages-dev ## Run the tests of the thread pool and the engine with ThreadSanitizer
 	@tools/build.sh tsan $(JOBS) base_tests llm_tests
 	@python3 tools/run_tests.py build/tsan --of tests/base tests/llm/backend tests/llm/engine tests/llm/graph tests/llm/model
+
+test-arm: packages-dev ## Cross-compile the CPU kernels for Arm and run their tests under qemu-user
+	@cmake -S tests/arm -B build/arm -G Ninja -DCMAKE_TOOLCHAIN_FILE=toolchain.cmake
+	@cmake --build build/arm $(JOBS) --target arm_tests
+	@qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu build/arm/arm_tests --gtest_brief=1
 
 fuzz: packages-dev ## Run each fuzz target for FUZZ_SECONDS (60)
 	@tools/build.sh fuzz $(JOBS) fuzz_targets

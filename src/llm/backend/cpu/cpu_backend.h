@@ -51,7 +51,7 @@ class CpuBackend final : public Backend {
   public:
     struct Options {
         uint32_t threads = 0;  // 0: one per core that this process may use
-        // As users write it (kernels/isa.h); empty: the best one, or what INGOT_CPU_ISA says.
+        // As users write it (kernels/isa.h); empty: the best one, or what INGOT_ISA says.
         std::string isa = {};
         // Called with the name of each tensor that was copied into a layout of our own: its bytes in the file
         // are hardly read any more (rows of a tied embedding still are).

@@ -311,11 +311,11 @@ TEST(IsaChoice, UnknownNameIsAnErrorThatListsWhatTheMachineRuns) {
 }
 
 TEST(IsaChoice, EnvironmentOverridesTheBestOne) {
-    setenv("INGOT_CPU_ISA", "plain", 1);
+    setenv("INGOT_ISA", "plain", 1);
     EXPECT_EQ(Isa::kPlain, choose_isa().value());
-    setenv("INGOT_CPU_ISA", "nonsense", 1);
+    setenv("INGOT_ISA", "nonsense", 1);
     EXPECT_FALSE(choose_isa().has_value());
-    unsetenv("INGOT_CPU_ISA");
+    unsetenv("INGOT_ISA");
     EXPECT_EQ(available_isas().back(), choose_isa().value());
 }
 

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <string>
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
 #include "base/check.h"
 #include "llm/backend/cpu/kernels/kernel_table.h"
 #include "llm/backend/cpu/kernels/tables.h"
@@ -25,6 +29,15 @@ bool has_avx512_vnni() {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512vnni");
 }
+#elif defined(__aarch64__)
+bool has_neon_dot() {
+#if defined(__linux__)
+    constexpr unsigned long kDotProducts = 1ul << 20;  // HWCAP_ASIMDDP
+    return (getauxval(AT_HWCAP) & kDotProducts) != 0;
+#else
+    return true;  // every Apple processor that runs macOS has them
+#endif
+}
 #endif
 
 struct IsaRow {
@@ -44,7 +57,11 @@ constexpr IsaRow kIsas[] = {
     {Isa::kAvx2, "avx2", nullptr, nullptr},
     {Isa::kAvx512Vnni, "avx512-vnni", nullptr, nullptr},
 #endif
+#if defined(__aarch64__)
+    {Isa::kNeonDot, "neon-dotprod", has_neon_dot, neon_dot_table},
+#else
     {Isa::kNeonDot, "neon-dotprod", nullptr, nullptr},
+#endif
 };
 
 // "avx512vnni" and "avx512-vnni" are the same name.
@@ -81,15 +98,15 @@ Result<Isa> choose_isa(std::string_view name) {
     for (const IsaRow& row : kIsas) {
         if (without_dashes(row.name) != without_dashes(name)) continue;
         if (row.available != nullptr && row.available()) return row.isa;
-        return fail(ErrorKind::kUnsupported, "INGOT_CPU_ISA={}: this machine can run {}", name,
+        return fail(ErrorKind::kUnsupported, "INGOT_ISA={}: this machine can run {}", name,
                     available_names());
     }
-    return fail(ErrorKind::kInvalidArgument, "INGOT_CPU_ISA={}: unknown name; this machine can run {}", name,
+    return fail(ErrorKind::kInvalidArgument, "INGOT_ISA={}: unknown name; this machine can run {}", name,
                 available_names());
 }
 
 Result<Isa> choose_isa() {
-    if (const char* name = std::getenv("INGOT_CPU_ISA"); name != nullptr && *name != '\0')
+    if (const char* name = std::getenv("INGOT_ISA"); name != nullptr && *name != '\0')
         return choose_isa(name);
     return available_isas().back();
 }

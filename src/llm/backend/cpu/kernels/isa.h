@@ -23,7 +23,7 @@ std::string_view to_string(Isa isa);
 // Those that this build has kernels for and this machine can run, best last; kPlain is always first.
 std::vector<Isa> available_isas();
 
-// The best available one, or the one that the environment variable INGOT_CPU_ISA names ("avx512vnni" is
+// The best available one, or the one that the environment variable INGOT_ISA names ("avx512vnni" is
 // accepted for "avx512-vnni"). kInvalidArgument for an unknown name, kUnsupported for one that isn't
 // available.
 Result<Isa> choose_isa();
