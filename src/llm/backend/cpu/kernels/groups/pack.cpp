@@ -1,6 +1,5 @@
 #include "llm/backend/cpu/kernels/groups/pack.h"
 
-#include <array>
 #include <cstring>
 
 #include "llm/backend/cpu/kernels/groups/layout.h"
@@ -9,41 +8,53 @@
 namespace ingot::cpu {
 namespace {
 
-using Slice = std::array<uint8_t, 32>;  // the codes of 32 consecutive elements of a row
-
-int bit(const uint8_t* bytes, uint32_t index) {
-    return bytes[index / 8] >> (index % 8) & 1;
+// Eight consecutive bytes, one of each element: everything here is done on eight elements at once.
+uint64_t eight_at(const uint8_t* bytes, uint32_t index) {
+    uint64_t eight;
+    std::memcpy(&eight, bytes + 8 * index, 8);
+    return eight;
 }
 
-// Codes of slice `s` of a GGUF block, unsigned.
+constexpr uint64_t kEach = 0x0101010101010101;  // times a mask: of every byte
+
+// Bit i of `bits` to bit 0 of byte i.
+uint64_t spread(uint8_t bits) {
+    const auto half = [](uint64_t four) { return (four * 0x00204081) & 0x01010101; };
+    return half(bits & 15) | half(bits >> 4) << 32;
+}
+
+// The codes of 32 consecutive elements of a row, unsigned, element 8i + x in byte x of word i: the bits that
+// the layout stores as codes, and those above them.
+struct SliceCodes {
+    uint64_t low[4], high[4];
+};
+
+// Slice `s` of a GGUF block.
 template <QuantType kType>
-Slice slice_codes(const uint8_t* block, uint32_t s) {
+SliceCodes slice_codes(const uint8_t* block, uint32_t s) {
     constexpr GroupLayout kLayout = group_layout(kType);
-    Slice q;
-    for (uint32_t i = 0; i < 32; ++i) {
+    SliceCodes q;
+    for (uint32_t i = 0; i < 4; ++i) {
         if constexpr (kType == QuantType::kQ8_0) {
-            q[i] = block[2 + i] ^ 0x80;
+            q.low[i] = eight_at(block + 2, i) ^ 0x80 * kEach;
         } else if constexpr (kType == QuantType::kQ2_K || kType == QuantType::kQ3_K) {
             // 128 elements in 32 bytes: slice s % 4 of them in bits 2s, 2s + 1.
             const uint8_t* pairs = block + (kType == QuantType::kQ2_K ? 16 : 32) + s / 4 * 32;
-            q[i] = pairs[i] >> (s % 4 * 2) & 3;
-            if constexpr (kType == QuantType::kQ3_K) q[i] |= (block[i] >> s & 1) << 2;
+            q.low[i] = eight_at(pairs, i) >> (s % 4 * 2) & 3 * kEach;
+            if constexpr (kType == QuantType::kQ3_K) q.high[i] = eight_at(block, i) >> s & kEach;
         } else if constexpr (kType == QuantType::kQ4_K || kType == QuantType::kQ5_K) {
-            const uint8_t byte = block[(kType == QuantType::kQ4_K ? 16 : 48) + s / 2 * 32 + i];
-            q[i] = s % 2 ? byte >> 4 : byte & 15;
-            if constexpr (kType == QuantType::kQ5_K) q[i] |= (block[16 + i] >> s & 1) << 4;
+            const uint8_t* nibbles = block + (kType == QuantType::kQ4_K ? 16 : 48) + s / 2 * 32;
+            q.low[i] = eight_at(nibbles, i) >> (s % 2 * 4) & 15 * kEach;
+            if constexpr (kType == QuantType::kQ5_K) q.high[i] = eight_at(block + 16, i) >> s & kEach;
         } else if constexpr (kType == QuantType::kQ6_K) {
             // 128 elements: low nibbles in 64 bytes, high pairs in 32.
-            const uint8_t byte = block[s / 4 * 64 + s % 2 * 32 + i];
-            q[i] = s % 4 / 2 ? byte >> 4 : byte & 15;
-            q[i] |= (block[128 + s / 4 * 32 + i] >> (s % 4 * 2) & 3) << 4;
-        } else {  // blocks of 32: [scales] [fifth bits] nibbles, the second half of the elements in the high
-                  // ones
-            const uint8_t byte = block[kLayout.block_bytes - 16 + i % 16];
-            q[i] = i < 16 ? byte & 15 : byte >> 4;
-            if constexpr (kLayout.high == HighBits::kOne) {
-                q[i] |= bit(block + kLayout.block_bytes - 20, i) << 4;
-            }
+            q.low[i] = eight_at(block + s / 4 * 64 + s % 2 * 32, i) >> (s % 4 / 2 * 4) & 15 * kEach;
+            q.high[i] = eight_at(block + 128 + s / 4 * 32, i) >> (s % 4 * 2) & 3 * kEach;
+        } else {
+            // Blocks of 32: [scales] [fifth bits] nibbles, the second half of the elements in the high ones.
+            q.low[i] = eight_at(block + kLayout.block_bytes - 16, i % 2) >> (i / 2 * 4) & 15 * kEach;
+            if constexpr (kLayout.high == HighBits::kOne)
+                q.high[i] = spread(block[kLayout.block_bytes - 20 + i]);
         }
     }
     return q;
@@ -84,41 +95,52 @@ void pack_sub_scales(const uint8_t* block, uint32_t s, uint32_t row, uint8_t* su
     }
 }
 
-// Bits of `q` that go to the pairs of half `h`, column x: two of each of its four codes.
-uint8_t pairs_of(const Slice& q, uint32_t h, uint32_t x, uint32_t shift) {
-    uint32_t byte = 0;
-    for (uint32_t j = 0; j < 4; ++j) byte |= (q[16 * h + 4 * j + x] >> shift & 3u) << 2 * j;
-    return uint8_t(byte);
+// Four elements each to the row's place in two vectors one behind the other.
+void put_eight(uint8_t* vectors, uint32_t row, uint64_t eight) {
+    std::memcpy(vectors + 4 * row, &eight, 4);
+    eight >>= 32;
+    std::memcpy(vectors + 64 + 4 * row, &eight, 4);
+}
+void put_four(uint8_t* vector, uint32_t row, uint64_t four) {
+    std::memcpy(vector + 4 * row, &four, 4);
+}
+
+// Two bits of each of 16 elements, as pairs.
+uint64_t joined_pairs(const uint64_t* codes) {
+    const uint64_t pairs = codes[0] | codes[1] << 4;
+    return pairs | pairs >> 32 << 2;
 }
 
 template <QuantType kType>
-void pack_codes(const Slice& q, uint32_t row, uint8_t* codes) {
+void pack_codes(const SliceCodes& q, uint32_t row, uint8_t* codes) {
     constexpr GroupLayout kLayout = group_layout(kType);
     uint8_t* high = codes + kLayout.code_bytes();
-    for (uint32_t x = 0; x < 4; ++x) {
-        const uint32_t at = 4 * row + x;
-        for (uint32_t j = 0; j < 4; ++j) {
-            const uint8_t low_half = q[4 * j + x], high_half = q[16 + 4 * j + x];
-            if constexpr (kLayout.codes == Codes::kBytes) {
-                codes[64 * j + at] = low_half;
-                codes[64 * (j + 4) + at] = high_half;
-            } else if constexpr (kLayout.codes == Codes::kNibbles) {
-                codes[64 * j + at] = uint8_t((low_half & 15) | high_half << 4);
-            }
-        }
-        if constexpr (kLayout.codes == Codes::kPairs) {
-            for (uint32_t h = 0; h < 2; ++h) codes[64 * h + at] = pairs_of(q, h, x, 0);
-        }
-        if constexpr (kLayout.high == HighBits::kTwo) {
-            for (uint32_t h = 0; h < 2; ++h) high[64 * h + at] = pairs_of(q, h, x, 4);
-        }
-        if constexpr (kLayout.high == HighBits::kOne) {
-            constexpr uint32_t kBit = kLayout.codes == Codes::kPairs ? 2 : 4;
-            uint32_t byte = 0;
-            for (uint32_t j = 0; j < 4; ++j) {
-                byte |= (q[4 * j + x] >> kBit & 1u) << j | (q[16 + 4 * j + x] >> kBit & 1u) << (4 + j);
-            }
-            high[at] = uint8_t(byte);
+    if constexpr (kLayout.codes == Codes::kBytes) {
+        for (uint32_t i = 0; i < 4; ++i) put_eight(codes + 128 * i, row, q.low[i]);
+    } else if constexpr (kLayout.codes == Codes::kNibbles) {
+        for (uint32_t i = 0; i < 2; ++i) put_eight(codes + 128 * i, row, q.low[i] | q.low[i + 2] << 4);
+    } else {
+        for (uint32_t h = 0; h < 2; ++h) put_four(codes + 64 * h, row, joined_pairs(q.low + 2 * h));
+    }
+    if constexpr (kLayout.high == HighBits::kTwo) {
+        for (uint32_t h = 0; h < 2; ++h) put_four(high + 64 * h, row, joined_pairs(q.high + 2 * h));
+    }
+    if constexpr (kLayout.high == HighBits::kOne) {
+        const uint64_t bits = q.high[0] | q.high[1] << 2 | q.high[2] << 4 | q.high[3] << 6;
+        put_four(high, row, bits | bits >> 32 << 1);
+    }
+}
+
+// Blocks of one row, a unit each.
+template <QuantType kType>
+void pack_row(const uint8_t* block, size_t count, uint32_t row, uint8_t* unit) {
+    constexpr GroupLayout kLayout = group_layout(kType);
+    for (; count > 0; --count, block += kLayout.block_bytes, unit += kLayout.unit_bytes()) {
+        pack_header<kType>(block, row, unit);
+        for (uint32_t s = 0; s < kLayout.slices(); ++s) {
+            uint8_t* slice = unit + kLayout.header_bytes + s * kLayout.slice_bytes();
+            pack_sub_scales<kType>(block, s, row, slice);
+            pack_codes<kType>(slice_codes<kType>(block, s), row, slice + kLayout.sub_bytes());
         }
     }
 }
@@ -135,17 +157,16 @@ template <QuantType kType>
 void pack_group(const std::byte* rows, uint32_t num_rows, uint32_t cols, std::byte* group) {
     constexpr GroupLayout kLayout = group_layout(kType);
     const size_t units = cols / kLayout.block;
+    const size_t row_bytes = units * kLayout.block_bytes;
     if (num_rows < kGroupRows) std::memset(group, 0, units * kLayout.unit_bytes());
-    for (uint32_t row = 0; row < num_rows; ++row) {
-        const auto* block = reinterpret_cast<const uint8_t*>(rows) + row * units * kLayout.block_bytes;
-        auto* unit = reinterpret_cast<uint8_t*>(group);
-        for (size_t u = 0; u < units; ++u, block += kLayout.block_bytes, unit += kLayout.unit_bytes()) {
-            pack_header<kType>(block, row, unit);
-            for (uint32_t s = 0; s < kLayout.slices(); ++s) {
-                uint8_t* slice = unit + kLayout.header_bytes + s * kLayout.slice_bytes();
-                pack_sub_scales<kType>(block, s, row, slice);
-                pack_codes<kType>(slice_codes<kType>(block, s), row, slice + kLayout.sub_bytes());
-            }
+    // Some units of all rows at a time, so that the lines they share stay in the first-level cache.
+    constexpr size_t kUnitsAtOnce = kLayout.block == 256 ? 1 : 8;
+    for (size_t u = 0; u < units; u += kUnitsAtOnce) {
+        const size_t count = units - u < kUnitsAtOnce ? units - u : kUnitsAtOnce;
+        for (uint32_t row = 0; row < num_rows; ++row) {
+            pack_row<kType>(
+                reinterpret_cast<const uint8_t*>(rows) + row * row_bytes + u * kLayout.block_bytes, count,
+                row, reinterpret_cast<uint8_t*>(group) + u * kLayout.unit_bytes());
         }
     }
 }
