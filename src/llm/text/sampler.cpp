@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "llm/text/logit_scan.h"
 
 namespace ingot {
 namespace {
@@ -85,14 +86,12 @@ bool Sampler::more_likely(const Candidate& a, const Candidate& b) {
 
 Result<TokenId> Sampler::sample(std::span<const float> logits) {
     INGOT_TRY(adjust(logits));
-    const auto best = std::max_element(logits_.begin(), logits_.end());
-    if (*best == -kInfinity) return fail(ErrorKind::kCorrupt, "all {} logits are -inf", logits_.size());
-    if (options_.greedy || options_.temperature == 0) return TokenId(best - logits_.begin());
+    const size_t best = index_of_largest(logits_);
+    if (logits_[best] == -kInfinity)
+        return fail(ErrorKind::kCorrupt, "all {} logits are -inf", logits_.size());
+    if (options_.greedy || options_.temperature == 0) return TokenId(best);
 
-    candidates_.resize(logits_.size());
-    for (size_t i = 0; i < logits_.size(); ++i) candidates_[i] = {TokenId(i), logits_[i], 0};
-    sorted_ = false;
-    keep_top_k();
+    take_top_k();
     weigh(1.0);
     keep_typical();
     keep_top_p();
@@ -104,12 +103,9 @@ Result<TokenId> Sampler::sample(std::span<const float> logits) {
 // Copies the logits and applies what works on single tokens.
 Result<void> Sampler::adjust(std::span<const float> logits) {
     if (logits.empty()) return fail(ErrorKind::kInvalidArgument, "no logits to sample from");
-    for (size_t i = 0; i < logits.size(); ++i) {
-        if (!(logits[i] < kInfinity))
-            return fail(ErrorKind::kCorrupt,
-                        "logit {} of {} is {}; the model's weights or the file are damaged", i, logits.size(),
-                        logits[i]);
-    }
+    if (const size_t i = first_unusable(logits); i < logits.size())
+        return fail(ErrorKind::kCorrupt, "logit {} of {} is {}; the model's weights or the file are damaged",
+                    i, logits.size(), logits[i]);
     logits_.assign(logits.begin(), logits.end());
     for (const auto& [id, bias] : options_.logit_bias) {
         if (size_t(id) >= logits_.size())
@@ -137,13 +133,15 @@ void Sampler::apply_penalties() {
     }
 }
 
-void Sampler::keep_top_k() {
-    if (options_.top_k == 0 || size_t(options_.top_k) >= candidates_.size()) return;
-    const auto end = candidates_.begin() + options_.top_k;
-    std::nth_element(candidates_.begin(), end - 1, candidates_.end(), more_likely);
-    candidates_.erase(end, candidates_.end());
-    std::sort(candidates_.begin(), candidates_.end(), more_likely);
-    sorted_ = true;
+void Sampler::take_top_k() {
+    candidates_.clear();
+    sorted_ = options_.top_k != 0 && size_t(options_.top_k) < logits_.size();
+    if (!sorted_) {
+        for (size_t i = 0; i < logits_.size(); ++i) candidates_.push_back({TokenId(i), logits_[i], 0});
+        return;
+    }
+    for (const size_t i : indices_of_largest(logits_, size_t(options_.top_k)))
+        candidates_.push_back({TokenId(i), logits_[i], 0});
 }
 
 // weight = exp((logit - best) / temperature): 1 for the best candidate, so nothing overflows.

@@ -69,7 +69,7 @@ class Sampler {
 
     Result<void> adjust(std::span<const float> logits);
     void apply_penalties();
-    void keep_top_k();
+    void take_top_k();
     void weigh(double temperature);
     void keep_typical();
     void keep_top_p();

@@ -1,0 +1,20 @@
+// Passes over the logits of a whole vocabulary, a step of every token that is sampled: written so that a
+// block of logits costs a few vector instructions. What is done with the few that they find is sampler.h's.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace ingot {
+
+// Index of the first logit that is NaN or +infinity; size() if there is none.
+size_t first_unusable(std::span<const float> logits);
+
+// Index of the largest logit, the first of equal ones. Needs at least one logit, and no NaN.
+size_t index_of_largest(std::span<const float> logits);
+
+// Indices of the `count` largest logits, largest first, of equal ones the first first. No NaN.
+std::vector<size_t> indices_of_largest(std::span<const float> logits, size_t count);
+
+}  // namespace ingot
