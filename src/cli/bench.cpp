@@ -1,6 +1,6 @@
 // `ingot bench`: how fast a model evaluates prompts (ppN) and generates tokens (tgN), measured as llama-bench
-// does: random tokens, no sampling, an empty context before each repetition, one repetition that doesn't
-// count.
+// does: random tokens, no sampling, the same context (empty, or of a given depth) before each repetition, one
+// repetition that doesn't count.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -20,6 +20,7 @@ namespace {
 struct Flags {
     ModelFlags model;
     std::vector<uint32_t> prompts = {512}, generations = {128};
+    uint32_t depth = 0;
     uint32_t repetitions = 3;
     std::string output = "md";
 };
@@ -48,11 +49,13 @@ std::vector<TokenId> random_tokens(size_t count, uint32_t vocab_size) {
     return tokens;
 }
 
-// Seconds for one repetition of `test` from an empty context.
+// Seconds for one repetition of `test`, after the context has its depth.
 Result<double> measure(Engine& engine, const BenchTest& test) {
     const size_t count = std::max(test.prompt_tokens, test.generated_tokens);
     const std::vector<TokenId> tokens = random_tokens(count, engine.vocab_size());
-    engine.truncate(0);
+    engine.truncate(std::min(engine.num_tokens(), test.depth));
+    if (const uint32_t missing = test.depth - engine.num_tokens(); missing > 0)
+        INGOT_TRY(engine.forward(random_tokens(missing, engine.vocab_size())));
     const auto start = std::chrono::steady_clock::now();
     if (test.prompt_tokens) {
         INGOT_TRY(engine.forward(tokens));
@@ -86,14 +89,15 @@ Result<void> run_tests(Engine& engine, uint32_t repetitions, BenchReport& report
 Result<void> bench(Flags flags) {
     BenchReport report;
     for (const uint32_t n : flags.prompts)
-        if (n > 0) report.tests.push_back({.prompt_tokens = n, .generated_tokens = 0, .seconds = {}});
+        if (n > 0) report.tests.push_back({.prompt_tokens = n, .depth = flags.depth});
     for (const uint32_t n : flags.generations)
-        if (n > 0) report.tests.push_back({.prompt_tokens = 0, .generated_tokens = n, .seconds = {}});
+        if (n > 0) report.tests.push_back({.generated_tokens = n, .depth = flags.depth});
     if (report.tests.empty())
         return fail(ErrorKind::kInvalidArgument, "nothing to measure: -p and -n are both 0");
     if (flags.model.engine.context == 0) {
         for (const BenchTest& test : report.tests)
-            flags.model.engine.context = std::max(flags.model.engine.context, uint32_t(test.tokens()));
+            flags.model.engine.context =
+                std::max(flags.model.engine.context, test.depth + uint32_t(test.tokens()));
     }
 
     INGOT_ASSIGN(const auto loaded, load_engine(flags.model));
@@ -135,6 +139,9 @@ Action add_bench(CLI::App& app) {
         ->allow_extra_args(false)
         ->check(whole_number(0, 1 << 20))
         ->option_text("N,... [128]");
+    app.add_option("-d,--depth", flags->depth, "Tokens in the context before each test")
+        ->check(whole_number(0, 1 << 20))
+        ->option_text("N [0]");
     app.add_option("-r,--repetitions", flags->repetitions, "How often each test is repeated")
         ->check(whole_number(1, 1000))
         ->option_text("N [3]");

@@ -30,6 +30,7 @@ ordered_json row(const BenchReport& report, const BenchTest& test) {
         {"test", test.name()},
         {"n_prompt", test.prompt_tokens},
         {"n_gen", test.generated_tokens},
+        {"n_depth", test.depth},
         {"avg_ns", std::llround(avg_ns)},
         {"stddev_ns", std::llround(stddev_ns)},
         {"avg_ts", avg_ts},
@@ -53,7 +54,9 @@ std::string csv_field(const ordered_json& value) {
 }  // namespace
 
 std::string BenchTest::name() const {
-    return prompt_tokens ? fmt::format("pp{}", prompt_tokens) : fmt::format("tg{}", generated_tokens);
+    const std::string what =
+        prompt_tokens ? fmt::format("pp{}", prompt_tokens) : fmt::format("tg{}", generated_tokens);
+    return depth == 0 ? what : fmt::format("{} @ d{}", what, depth);
 }
 
 std::vector<double> BenchTest::rates() const {

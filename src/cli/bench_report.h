@@ -10,9 +10,10 @@ namespace ingot::cli {
 
 struct BenchTest {
     uint32_t prompt_tokens = 0, generated_tokens = 0;  // one of them is 0
-    std::vector<double> seconds;                       // one for each repetition
+    std::vector<double> seconds = {};                  // one for each repetition
+    uint32_t depth = 0;                                // tokens that are in the context before
 
-    std::string name() const;  // "pp512", "tg128"
+    std::string name() const;  // "pp512", "tg128", "tg128 @ d4096"
     double tokens() const { return prompt_tokens + generated_tokens; }
     std::vector<double> rates() const;  // tokens per second
 };

@@ -46,7 +46,8 @@ Result<void> list() {
         isas += fmt::format("{}{}{}", isas.empty() ? "" : ", ", cpu::to_string(isa),
                             isa == chosen ? " (used)" : "");
     fmt::print("cpu      {}\n", cpu_name());
-    fmt::print("  cores  {} ({} hardware threads)\n", num_physical_cores(), num_available_cores());
+    fmt::print("  cores  {} ({} hardware threads), {} threads by default: one for each core\n",
+               num_physical_cores(), num_available_cores(), num_physical_cores());
     fmt::print("  isa    {}\n", isas);
     fmt::print("  memory {}\n", short_bytes(memory_bytes()));
     return {};

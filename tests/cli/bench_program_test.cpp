@@ -23,6 +23,10 @@ TEST(BenchProgram, MeasuresAModelThatHoldsNoVocabulary) {
     EXPECT_EQ(0, bench.exit_code) << bench.err;
     EXPECT_THAT(bench.out, AllOf(HasSubstr("pp4"), HasSubstr("tg2")));
 
+    const auto deep = test::run_program({"bench", file, "-p", "4", "-n", "2", "-r", "2", "-d", "30"});
+    EXPECT_EQ(0, deep.exit_code) << deep.err;
+    EXPECT_THAT(deep.out, AllOf(HasSubstr("pp4 @ d30"), HasSubstr("tg2 @ d30")));
+
     const auto run = test::run_program({"run", file, "-p", "text"});
     EXPECT_EQ(1, run.exit_code) << "the file has no vocabulary after all";
     EXPECT_THAT(run.err, HasSubstr("vocabulary"));

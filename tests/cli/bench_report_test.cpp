@@ -55,7 +55,7 @@ TEST(BenchReport, CsvQuotesAndKeepsOneHeader) {
                 StartsWith("model_filename,model_type,quant,model_size,model_n_params,backends,n_threads,"));
     EXPECT_THAT(
         csv,
-        HasSubstr("\n\"a,\"\"b\"\".gguf\",llama 135M,Q4_1,98000000,134515008,cpu (plain),2,pp512,512,0,"));
+        HasSubstr("\n\"a,\"\"b\"\".gguf\",llama 135M,Q4_1,98000000,134515008,cpu (plain),2,pp512,512,0,0,"));
 }
 
 TEST(BenchReport, JsonHoldsEveryFigureUnderItsName) {
