@@ -1,0 +1,138 @@
+#include "metal/msl/clang.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace ingot::metal::msl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNames[] = {"clang-19", "clang++-19"};
+constexpr const char* kElsewhere[] = {"/usr/lib/llvm-19/bin/clang", "/opt/homebrew/opt/llvm@19/bin/clang",
+                                      "/usr/local/opt/llvm@19/bin/clang"};
+
+// What both runs share. The target passes every scalar and vector to functions as LLVM's type of that name,
+// which is what AIR's functions take; no code is generated for it.
+const std::vector<std::string> kCommon = {"--target=nvptx64-nvidia-cuda",
+                                          "--no-default-config",
+                                          "-x",
+                                          "c++",
+                                          "-std=c++20",
+                                          "-nostdinc",
+                                          "-nocudainc",
+                                          "-nocudalib",
+                                          "-fno-color-diagnostics",
+                                          "-fno-caret-diagnostics",
+                                          "-fno-show-column",
+                                          "-fno-diagnostics-show-option",
+                                          "-fdiagnostics-absolute-paths",
+                                          "-ferror-limit=20",
+                                          "-ivfsoverlay",
+                                          "/dev/fd/3"};
+
+// Only these folders exist for the child.
+std::string overlay(const std::vector<std::string>& folders) {
+    nlohmann::json roots = nlohmann::json::array();
+    for (const std::string& folder : folders) {
+        roots.push_back({{"type", "directory-remap"}, {"name", folder}, {"external-contents", folder}});
+    }
+    return nlohmann::json{
+        {"version", 0}, {"case-sensitive", "true"}, {"redirecting-with", "redirect-only"}, {"roots", roots}}
+        .dump();
+}
+
+std::string absolute(const std::string& folder) {
+    std::error_code error;
+    const fs::path path = fs::absolute(folder.empty() ? "." : folder, error).lexically_normal();
+    return error ? folder : path.string();
+}
+
+}  // namespace
+
+Result<Clang> Clang::find() {
+    if (const char* chosen = std::getenv("INGOT_CLANG"); chosen != nullptr && *chosen != '\0') {
+        return Clang(chosen);
+    }
+    const char* path = std::getenv("PATH");
+    std::string_view rest = path == nullptr ? "" : path;
+    while (!rest.empty()) {
+        const size_t colon = std::min(rest.find(':'), rest.size());
+        for (const char* name : kNames) {
+            const std::string candidate = fmt::format("{}/{}", rest.substr(0, colon), name);
+            if (colon != 0 && ::access(candidate.c_str(), X_OK) == 0) return Clang(candidate);
+        }
+        rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+    for (const char* candidate : kElsewhere) {
+        if (::access(candidate, X_OK) == 0) return Clang(candidate);
+    }
+    return fail(ErrorKind::kUnsupported,
+                "compiling Metal source needs clang-19, which isn't in PATH: install the package clang-19 "
+                "(`make packages-metal`), or name the program in INGOT_CLANG");
+}
+
+Result<std::string> Clang::run(std::vector<std::string> arguments, std::string_view input,
+                               const std::vector<std::string>& visible_folders,
+                               const ChildLimits& limits) const {
+    arguments.insert(arguments.begin(), kCommon.begin(), kCommon.end());
+    arguments.insert(arguments.begin(), path_);
+    arguments.insert(arguments.end(), {"-o", "-", "-"});
+    INGOT_ASSIGN(ChildResult result, run_child(arguments, input, overlay(visible_folders), limits));
+    if (result.timed_out) {
+        return fail(ErrorKind::kLimit,
+                    "the compiler was stopped after {} s; raise the limit, or simplify "
+                    "the source",
+                    limits.seconds);
+    }
+    if (result.signal != 0 || result.errors.find("LLVM ERROR: out of memory") != std::string::npos) {
+        return fail(ErrorKind::kLimit, "the compiler ended by signal {} ({} MiB of memory allowed)",
+                    result.signal, limits.memory_bytes >> 20);
+    }
+    while (!result.errors.empty() && result.errors.back() == '\n') result.errors.pop_back();
+    if (result.exit_code != 0) return Failure(Error{ErrorKind::kCorrupt, std::move(result.errors), {}});
+    return std::move(result.output);
+}
+
+Result<std::string> Clang::preprocess(std::string_view text, const Preprocessing& options,
+                                      const ChildLimits& limits) const {
+    const std::string stub = options.header_folder + "/stub";
+    std::vector<std::string> arguments{"-E", "-undef"}, folders{stub};
+    if (!options.folder.empty()) {
+        folders.push_back(absolute(options.folder));
+        arguments.insert(arguments.end(), {"-iquote", folders.back()});
+    }
+    for (const std::string& folder : options.folders) {
+        folders.push_back(absolute(folder));
+        arguments.insert(arguments.end(), {"-I", folders.back()});
+    }
+    arguments.insert(arguments.end(), {"-I", stub});
+    for (const std::string& macro : options.macros) arguments.push_back("-D" + macro);
+    std::string named = fmt::format("# 1 \"{}\"\n", options.file);
+    named += text;
+    named += '\n';
+    return run(std::move(arguments), named, folders, limits);
+}
+
+Result<std::string> Clang::compile(std::string_view text, const Compilation& options,
+                                   const ChildLimits& limits) const {
+    std::vector<std::string> arguments{"-w", "-I", options.header_folder, "-fno-exceptions", "-fno-rtti",
+                                       "-fno-threadsafe-statics", "-fno-strict-aliasing", "-fno-math-errno",
+                                       "-ffp-contract=fast", "-Xclang", "-ffloat16-excess-precision=none",
+                                       "-Xclang", "-fbfloat16-excess-precision=none", "-gline-tables-only",
+                                       // The AIR form optimises, knowing about address spaces.
+                                       "-O2", "-Xclang", "-disable-llvm-passes"};
+    if (options.fast_math) arguments.emplace_back("-D__FAST_MATH__=1");
+    if (options.check_only) {
+        arguments.emplace_back("-fsyntax-only");
+    } else {
+        arguments.insert(arguments.end(), {"-c", "-emit-llvm"});
+    }
+    return run(std::move(arguments), text, {options.header_folder}, limits);
+}
+
+}  // namespace ingot::metal::msl

@@ -1,0 +1,51 @@
+// Metal source as a library of kernels: what `newLibrary(source)` and `ingot metal run FILE.metal` stand on.
+// Opening preprocesses and rewrites (fractions of a second); each kernel is compiled when it is asked for,
+// alone: whole libraries take minutes and hold templates that no host uses. The result of compiling is an AIR
+// module such as compiled libraries hold; from there both doors are one. Compiled modules are kept on disk.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "metal/msl/clang.h"
+
+namespace ingot::metal::msl {
+
+struct SourceOptions {
+    std::string file = "program_source";       // names the source in diagnostics
+    std::string folder;                        // where its own quoted includes are looked for; may be empty
+    std::vector<std::string> include_folders;  // nothing outside of these and `folder` can be included
+    std::vector<std::string> macros;           // "NAME" or "NAME=VALUE"
+    std::string standard = "metal3.2";
+    bool fast_math = true;  // __FAST_MATH__: functions that aren't named precise:: or fast:: are fast
+    ChildLimits limits;
+};
+
+class Program;
+
+class SourceLibrary {
+  public:
+    // Errors: kCorrupt with the compiler's diagnostics at lines of the source, kUnsupported, kLimit.
+    static Result<SourceLibrary> open(std::string_view text, const SourceOptions& options);
+    static Result<SourceLibrary> open_file(const std::string& path, SourceOptions options);
+
+    // Kernels and instantiated templates, in the order of the source, by their [[host_name]].
+    std::vector<std::string> kernel_names() const;
+    // Type-checks the source; what only an instantiation would show isn't seen.
+    Result<void> check() const;
+    // An AIR module as bitcode. Errors: as open(), and kNotFound naming close matches.
+    Result<std::vector<std::byte>> compile(std::string_view kernel) const;
+    // The C++ that is compiled for a kernel.
+    Result<std::string> rewritten(std::string_view kernel) const;
+
+  private:
+    Clang::Compilation compilation(bool check_only) const;
+
+    SourceOptions options_;
+    std::shared_ptr<const Program> program_;
+    std::string header_folder_;
+};
+
+}  // namespace ingot::metal::msl

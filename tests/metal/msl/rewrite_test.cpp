@@ -1,0 +1,263 @@
+// The front end's passes, text in and text out: what each makes of the Metal source, independent of the
+// others.
+#include "metal/msl/rewrite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "metal/msl/passes/passes.h"
+
+namespace ingot::metal::msl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Parsed {
+    Tokens tokens;
+    Outline outline;
+};
+
+Parsed parse(const std::string& text) {
+    auto tokens = Tokens::lex(text, "test.metal");
+    EXPECT_TRUE(tokens) << (tokens ? "" : tokens.error().describe());
+    auto outline = Outline::parse(*tokens);
+    EXPECT_TRUE(outline) << (outline ? "" : outline.error().describe());
+    return {*tokens, *outline};
+}
+
+// Blanks are what erased words leave: how many says nothing.
+std::string one_space(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+        if (c != ' ' || (!result.empty() && result.back() != ' ')) result += c;
+    }
+    return result;
+}
+
+template <typename Pass>
+std::string apply(Pass pass, const std::string& text) {
+    const Parsed parsed = parse(text);
+    Edits edits(parsed.tokens);
+    pass(Source{parsed.tokens, parsed.outline}, edits);
+    return one_space(edits.print());
+}
+
+std::string refusal(const std::string& text) {
+    const auto program = Program::rewrite(text, "test.metal");
+    return program ? "accepted" : program.error().describe();
+}
+
+std::vector<std::string> entry_names(const std::string& text) {
+    const auto program = Program::rewrite(text, "test.metal");
+    std::vector<std::string> names;
+    if (!program) return {program.error().describe()};
+    for (const EntryPoint& entry : program->entries()) names.push_back(entry.name);
+    return names;
+}
+
+TEST(AddressSpaces, VanishExceptThatConstantIsConst) {
+    EXPECT_EQ("void f( float* a, const int& b, half (&c)[4], uint x);",
+              apply(erase_address_spaces,
+                    "void f(device float* a, constant int& b, threadgroup half (&c)[4], thread uint x);"));
+}
+
+TEST(AddressSpaces, WordsThatOnlyLookAlikeStay) {
+    const std::string text = "mem_flags::mem_device; int threadgroups, device_id, constants;";
+    EXPECT_EQ(text, apply(erase_address_spaces, text));
+}
+
+TEST(Attributes, VanishWithTheirArguments) {
+    EXPECT_EQ("void f(int* a , int b ) { x[y[0]] = 1; }",
+              apply(erase_attributes,
+                    "void f(int* a [[buffer(0), function_constant(g)]], int b [[thread_position_in_grid]]) "
+                    "{ x[y[0]] = 1; }"));
+}
+
+TEST(Casts, StaticCastBecomesOurs) {
+    EXPECT_EQ("::metal::ingot_cast<half>(x)", apply(rewrite_casts, "static_cast<half>(x)"));
+}
+
+TEST(Literals, WithoutSuffixAreFloat) {
+    EXPECT_EQ("1.5f + 2.f + 1e-3f + 0x1p3f + 3 + 4.0f + 5.0h + 6u + 0xe",
+              apply(give_literals_float, "1.5 + 2. + 1e-3 + 0x1p3 + 3 + 4.0f + 5.0h + 6u + 0xe"));
+}
+
+TEST(Swizzles, AreReadAndWrittenThroughMemberTemplates) {
+    EXPECT_EQ("v.template swizzle_ref<0, 1>() = w.template swizzle<3, 2>();",
+              apply(rewrite_swizzles, "v.xy = w.wz;"));
+    EXPECT_EQ("p->template swizzle_ref<0, 1, 2>() += q->template swizzle<0, 0, 0>() * 2;",
+              apply(rewrite_swizzles, "p->rgb += q->rrr * 2;"));
+    EXPECT_EQ("v.template swizzle_ref<0, 1>() >>= 1;", apply(rewrite_swizzles, "v.xy >>= 1;"));
+    EXPECT_EQ("v.template swizzle<0, 1>() == w", apply(rewrite_swizzles, "v.xy == w"));
+}
+
+TEST(Swizzles, ComponentsMethodsAndUserMembersStay) {
+    EXPECT_EQ("v.x + v.w", apply(rewrite_swizzles, "v.x + v.w"));
+    EXPECT_EQ("v.xy()", apply(rewrite_swizzles, "v.xy()"));
+    EXPECT_EQ("v.xg + v.xyzwx", apply(rewrite_swizzles, "v.xg + v.xyzwx"));
+    EXPECT_EQ("struct S { float2 rg; }; float2 f(S s) { return s.rg; }",
+              apply(rewrite_swizzles, "struct S { float2 rg; }; float2 f(S s) { return s.rg; }"));
+    EXPECT_EQ("typedef struct { int xy[2], z; } S; int f(S s) { return s.xy[0]; }",
+              apply(rewrite_swizzles, "typedef struct { int xy[2], z; } S; int f(S s) { return s.xy[0]; }"));
+}
+
+std::string place_variables(const std::string& text) {
+    return apply(
+        [](const Source& source, Edits& edits) { EXPECT_TRUE(place_threadgroup_variables(source, edits)); },
+        text);
+}
+
+TEST(ThreadgroupVariables, GetStorageInAddressSpace3AndAReference) {
+    const std::string text = place_variables("void f() { threadgroup float a[4][2]; a[0][0] = 1; }");
+    EXPECT_THAT(text, HasSubstr("typedef float ingot_type_0[4][2];"));
+    EXPECT_THAT(text, HasSubstr("static __attribute__((address_space(3)"));
+    EXPECT_THAT(text, HasSubstr("auto& a = *(ingot_type_0*)(unsigned char*)ingot_threadgroup_0_a;"));
+    EXPECT_THAT(text, HasSubstr("a[0][0] = 1;"));
+    EXPECT_THAT(text, Not(HasSubstr("threadgroup float")));
+}
+
+TEST(ThreadgroupVariables, SeveralInOneDeclarationOfATemplateType) {
+    const std::string text = place_variables("void f() { if (x) return; threadgroup vec<T, 4> a[N], b; }");
+    EXPECT_THAT(text, HasSubstr("typedef vec<T, 4> ingot_type_0[N];"));
+    EXPECT_THAT(text, HasSubstr("typedef vec<T, 4> ingot_type_1;"));
+    EXPECT_THAT(text, HasSubstr("auto& b = *(ingot_type_1*)"));
+}
+
+TEST(ThreadgroupVariables, PointersAndCastsAreNone) {
+    for (const char* text :
+         {"void f() { threadgroup float* p = g(); }", "void f() { g((threadgroup int*)p); }",
+          "void f() { threadgroup auto& r = x; }", "void f(threadgroup int* p) { }"}) {
+        EXPECT_EQ(text, place_variables(text));
+    }
+}
+
+TEST(ThreadgroupVariables, CanNotBeInitialised) {
+    EXPECT_EQ("test.metal:2: error: a threadgroup variable can't be initialised",
+              refusal("void f() {\n threadgroup int a = 1; }"));
+}
+
+TEST(FunctionConstants, BecomeExternalConstants) {
+    const std::string text =
+        apply([](const Source& source, Edits& edits) { declare_function_constants(source, edits); },
+              "constant bool flag [[function_constant(FIRST + 2)]];\n"
+              "static constant constexpr const int n [[function_constant(4)]];\n"
+              "bool g() { return is_function_constant_defined(flag); }");
+    EXPECT_THAT(text, HasSubstr("extern const bool flag;"));
+    EXPECT_THAT(text, HasSubstr("ingot_index_of_flag = unsigned(FIRST + 2)"));
+    EXPECT_THAT(text, HasSubstr("extern const int n;"));
+    EXPECT_THAT(text, HasSubstr("return (ingot_is_defined_flag);"));
+}
+
+TEST(Duplicates, FunctionsThatDifferByAddressSpaceOnlyAreOne) {
+    const std::string text = apply(drop_duplicates,
+                                   "float get(device const float* p) { return 1; }\n"
+                                   "float get(threadgroup const float* q) { return 2; }\n"
+                                   "float get(constant float* q) { return 3; }\n"
+                                   "float get(device float* p) { return 4; }");
+    EXPECT_THAT(text, HasSubstr("return 1;"));
+    EXPECT_THAT(text, Not(HasSubstr("return 2;")));
+    EXPECT_THAT(text, Not(HasSubstr("return 3;")));  // constant is const too
+    EXPECT_THAT(text, HasSubstr("return 4;"));
+}
+
+TEST(Duplicates, MembersAndSpecialisationsToo) {
+    const std::string text =
+        apply(drop_duplicates,
+              "struct A { int get() const device { return 1; } int get() const thread { return 2; } };\n"
+              "struct B { int get() const device { return 3; } };\n"
+              "template <typename T> struct pointee<device T*> { using type = T; };\n"
+              "template <typename T> struct pointee<threadgroup T*> { using type = int; };");
+    EXPECT_THAT(text, HasSubstr("return 1;"));
+    EXPECT_THAT(text, Not(HasSubstr("return 2;")));
+    EXPECT_THAT(text, HasSubstr("return 3;"));
+    EXPECT_THAT(text, HasSubstr("type = T;"));
+    EXPECT_THAT(text, Not(HasSubstr("type = int;")));
+}
+
+TEST(Pragmas, OnlyWhatIsKnownStays) {
+    EXPECT_EQ("#pragma unroll(4)\nfor (;;) {\n\n\n#pragma clang loop unroll(full)\nfor (;;); }",
+              apply(drop_pragmas,
+                    "#pragma unroll(4)\nfor (;;) {\n#pragma unroll (MIN(A, B))\n#pragma clang __debug crash\n"
+                    "#pragma clang loop unroll(full)\nfor (;;); }"));
+}
+
+TEST(Entries, OfKernelsAndEveryFormOfInstantiation) {
+    EXPECT_THAT(entry_names("kernel void plain(device int* a) {}\n"
+                            "[[host_name(\"named\")]] kernel void other(device int* a) {}\n"
+                            "namespace n { [[kernel]] void inner(device int* a) {} }\n"
+                            "template <typename T> kernel void f(device T* a) {}\n"
+                            "typedef decltype(f<int>) f_t;\n"
+                            "template [[host_name(\"f_\" \"int\")]] kernel f_t f<int>;\n"
+                            "template [[host_name(\"f_half\")]] [[kernel]] void f<half>(device half*);\n"
+                            "template <int N> struct S { using t = typename A::template b<N>; };\n"
+                            "template struct S<1>;\n"),
+                ElementsAre("plain", "named", "n::inner", "f_int", "f_half"));
+}
+
+TEST(Refusals, NameTheLine) {
+    EXPECT_EQ("test.metal:2: error: inline assembly is not accepted", refusal("\nasm(\"nop\");"));
+    EXPECT_THAT(refusal("\n\nkernel void f(texture2d<float> t [[texture(0)]]) {}"),
+                HasSubstr("test.metal:3: error: textures are not supported"));
+    EXPECT_THAT(refusal("vertex float4 f() { return 0; }"), HasSubstr("only kernel functions"));
+    EXPECT_THAT(refusal("[[visible]] int f(int x) { return x; }"), HasSubstr("visible functions"));
+    EXPECT_THAT(refusal("double x;"), HasSubstr("double is not a type"));
+    EXPECT_THAT(refusal("struct S { virtual void f(); };"), HasSubstr("virtual functions"));
+    EXPECT_THAT(refusal("void f() { try { } catch (...) { } }"), HasSubstr("exceptions"));
+}
+
+TEST(Refusals, FollowLineMarkers) {
+    EXPECT_EQ("deep/header.h:41: error: goto is not part of the Metal language",
+              refusal("int a;\n# 40 \"deep/header.h\" 1\n\nvoid f() { goto x; }\n"));
+}
+
+TEST(Lexer, RefusesWhatAPreprocessorShouldHaveConsumed) {
+    EXPECT_THAT(refusal("int a;\n  # include \"/etc/passwd\"\n"), HasSubstr("test.metal:2: error: a '#'"));
+    EXPECT_THAT(refusal("%:include \"x\"\n"), HasSubstr("digraphs"));
+    EXPECT_THAT(refusal("const char* s = \"abc\n;"), HasSubstr("missing terminating"));
+    EXPECT_THAT(refusal("void f() { ( }"), HasSubstr("extraneous '}'"));
+    EXPECT_THAT(refusal("void f() { "), HasSubstr("never closed"));
+}
+
+TEST(Lexer, PrintsTheTextItRead) {
+    const std::string text =
+        "# 1 \"a.metal\"\n  int x = 0x1p-3f + 1'000; // note\nauto s = R\"(raw \" text)\"; a->*b; x >>= 1;\n";
+    const auto tokens = Tokens::lex(text, "a.metal");
+    ASSERT_TRUE(tokens) << tokens.error().describe();
+    EXPECT_EQ(text, Edits(*tokens).print());
+}
+
+TEST(TranslationUnit, HoldsOnlyTheRequestedEntry) {
+    const auto program = Program::rewrite(
+        "template <int N> [[kernel, max_total_threads_per_threadgroup(N * 2)]] void f(device int* a "
+        "[[buffer(N)]], "
+        "constant int& b, uint3 p [[thread_position_in_grid]]) {}\n"
+        "template [[host_name(\"f1\")]] kernel void f<1>(device int*, constant int&, uint3);\n"
+        "template [[host_name(\"f2\")]] kernel void f<2>(device int*, constant int&, uint3);\n",
+        "test.metal");
+    ASSERT_TRUE(program) << program.error().describe();
+    const auto unit = program->translation_unit(program->find("f2"));
+    ASSERT_TRUE(unit) << unit.error().describe();
+    EXPECT_THAT(*unit, HasSubstr("max_threads = unsigned(N * 2);"));
+    EXPECT_THAT(*unit, HasSubstr("slot_0 = unsigned(N);"));
+    EXPECT_THAT(*unit, HasSubstr("slot_1 = unsigned(slot_0 + 1);"));
+    EXPECT_THAT(*unit, HasSubstr("void (*function)( int*, const int&, uint3) = &f<2>;"));
+    EXPECT_THAT(*unit, Not(HasSubstr("&f<1>")));
+    EXPECT_THAT(*unit,
+                HasSubstr("__attribute__((address_space(1))) void* a0, __attribute__((address_space(2))) "
+                          "void* a1, ::ingot_msl::Index3 a2"));
+}
+
+TEST(TranslationUnit, ParametersThatNoKernelHasAreNamed) {
+    const auto program =
+        Program::rewrite("kernel void f(device int* a,\n int b [[color(0)]]) {}", "test.metal");
+    ASSERT_TRUE(program) << program.error().describe();
+    const auto unit = program->translation_unit(program->find("f"));
+    ASSERT_FALSE(unit);
+    EXPECT_EQ("test.metal:2: error: parameter 'b': attribute 'color' is not supported",
+              unit.error().describe());
+}
+
+}  // namespace
+}  // namespace ingot::metal::msl
