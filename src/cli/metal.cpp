@@ -1,4 +1,4 @@
-// `ingot metal`: compiled Metal libraries on this machine.
+// `ingot metal`: Metal kernels on this machine, compiled ones and source.
 #include "cli/metal.h"
 
 #include <charconv>
@@ -18,6 +18,7 @@ constexpr Part kParts[] = {
     {"list", "List a library's kernels and what they take", add_metal_list},
     {"dis", "Print a kernel's LLVM IR", add_metal_dis},
     {"check", "Lower every kernel: reports functions this device doesn't serve", add_metal_check},
+    {"compile", "Compile Metal source", add_metal_compile},
     {"run", "Run a kernel on buffers from files or flags", add_metal_run},
     {"devices", "Describe the virtual device", add_metal_devices},
 };

@@ -9,6 +9,7 @@ namespace ingot::cli {
 Action add_metal_list(CLI::App& app);
 Action add_metal_dis(CLI::App& app);
 Action add_metal_check(CLI::App& app);
+Action add_metal_compile(CLI::App& app);
 Action add_metal_run(CLI::App& app);
 Action add_metal_devices(CLI::App& app);
 

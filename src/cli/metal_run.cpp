@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/half.h"
-#include "cli/metal.h"
+#include "cli/metal_module.h"
 #include "cli/npy.h"
-#include "metal/air/library_file.h"
 #include "metal/exec/executor.h"
 
 namespace ingot::cli {
@@ -21,6 +20,7 @@ struct RunFlags {
     double time_limit_seconds = 60;
     unsigned repeat = 1;
     bool json = false, no_reconvergence = false;
+    SourceFlags source;
 };
 
 struct Bound {
@@ -181,12 +181,12 @@ Result<metal::Launch> make_launch(const RunFlags& flags) {
     return launch;
 }
 
-void print_report(const RunFlags& flags, const metal::Kernel& kernel, const metal::LaunchReport& report,
-                  double seconds) {
+void print_report(const RunFlags& flags, const std::string& name, const metal::Kernel& kernel,
+                  const metal::LaunchReport& report, double seconds) {
     if (flags.json) {
         nlohmann::ordered_json json{
             {"device", "Ingot virtual Metal device"},
-            {"kernel", flags.kernel},
+            {"kernel", name},
             {"milliseconds", seconds * 1e3},
             {"workers", report.workers},
             {"rendezvous", report.rendezvous},
@@ -195,15 +195,14 @@ void print_report(const RunFlags& flags, const metal::Kernel& kernel, const meta
         fmt::print("{}\n", json.dump());
         return;
     }
-    fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers (compiled in {:.0f} ms)\n",
-               flags.kernel, seconds * 1e3, report.workers,
+    fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers (compiled in {:.0f} ms)\n", name,
+               seconds * 1e3, report.workers,
                kernel.times.parse_ms + kernel.times.optimise_ms + kernel.times.generate_ms);
     for (const std::string& finding : report.findings) fmt::print("finding: {}\n", finding);
 }
 
 Result<void> run(const RunFlags& flags) {
-    INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
-    INGOT_ASSIGN(const metal::LibraryFunction* function, library.require(flags.kernel));
+    INGOT_ASSIGN(const KernelModule module, load_kernel(flags.file, flags.kernel, flags.source));
     std::vector<Bound> bound;
     for (const std::string& flag : flags.buffers) {
         INGOT_ASSIGN(Bound buffer, parse_buffer(flag));
@@ -220,7 +219,7 @@ Result<void> run(const RunFlags& flags) {
     INGOT_ASSIGN(options.layout, parse_layout(flags.layout));
     options.reconverge = !flags.no_reconvergence;
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
-    INGOT_ASSIGN(const auto kernel, compiler->compile(function->bitcode, function->name, options));
+    INGOT_ASSIGN(const auto kernel, compiler->compile(module.bitcode, module.name, options));
     const auto executor = metal::make_fiber_executor();
     const auto limit = std::chrono::duration<double>(flags.time_limit_seconds);
     metal::LaunchReport report;
@@ -236,7 +235,7 @@ Result<void> run(const RunFlags& flags) {
         }
         best_seconds = i == 0 ? report.seconds : std::min(best_seconds, report.seconds);
     }
-    print_report(flags, *kernel, report, best_seconds);
+    print_report(flags, module.name, *kernel, report, best_seconds);
     for (const Bound& b : bound) {
         if (!b.result_path.empty()) INGOT_TRY(write_npy(b.result_path, b.array));
     }
@@ -247,8 +246,10 @@ Result<void> run(const RunFlags& flags) {
 
 Action add_metal_run(CLI::App& app) {
     auto flags = std::make_shared<RunFlags>();
-    app.add_option("file", flags->file, "A .metallib, or a file that embeds one (FILE.dylib:0)")->required();
-    app.add_option("--kernel", flags->kernel, "Its name")->required();
+    app.add_option("file", flags->file,
+                   "A .metal source, a .metallib, or a file that embeds one (FILE.dylib:0)")
+        ->required();
+    app.add_option("--kernel", flags->kernel, "Its name; may be left out if the file holds one kernel");
     auto* grid = app.add_option("--grid", flags->grid, "Threadgroups: X,Y,Z");
     app.add_option("--grid-threads", flags->grid_threads, "Threads of the whole grid: X,Y,Z")->excludes(grid);
     app.add_option("--threads", flags->threads, "Threads of a group: X,Y,Z")->required();
@@ -267,6 +268,7 @@ Action add_metal_run(CLI::App& app) {
     app.add_flag("--no-reconvergence", flags->no_reconvergence,
                  "Don't let lanes meet around divergent writes");
     app.add_flag("--json", flags->json, "Print JSON");
+    add_source_flags(app, flags->source);
     return [flags]() -> Result<void> {
         if (flags->grid.empty() && flags->grid_threads.empty()) {
             return fail(ErrorKind::kInvalidArgument, "--grid or --grid-threads is needed");

@@ -116,6 +116,18 @@ MTL::DataType data_type_named(std::string_view name) {
     return MTL::DataTypeNone;
 }
 
+msl::SourceOptions source_options_of(const MTL::CompileOptions* options) {
+    msl::SourceOptions result;
+    if (options == nullptr) return result;
+    const CompileOptionsImpl& given = impl(options);
+    result.standard = fmt::format("metal{}.{}", given.version >> 16, given.version & 0xFFFF);
+    result.fast_math = given.math_mode != MTL::MathModeSafe;
+    for (const auto& [name, value] : string_pairs(given.macros)) {
+        result.macros.push_back(value.empty() ? name : fmt::format("{}={}", name, value));
+    }
+    return result;
+}
+
 const Constants& constants_of(const MTL::FunctionConstantValues* values) {
     return impl(values).constants;
 }

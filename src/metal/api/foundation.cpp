@@ -365,6 +365,18 @@ std::string to_std_string(const NS::String* string) {
     return string != nullptr ? string->utf8String() : "";
 }
 
+std::vector<std::pair<std::string, std::string>> string_pairs(const NS::Dictionary* dictionary) {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    if (dictionary == nullptr) return pairs;
+    const auto& entries = static_cast<const NS::DictionaryImpl&>(*dictionary);
+    for (size_t i = 0; i < entries.keys.size(); ++i) {
+        const auto* key = dynamic_cast<const NS::String*>(entries.keys[i]);
+        const auto* value = dynamic_cast<const NS::String*>(entries.values[i]);
+        if (key != nullptr && value != nullptr) pairs.emplace_back(to_std_string(key), to_std_string(value));
+    }
+    return pairs;
+}
+
 NS::Array* make_array(const std::vector<NS::Object*>& objects) {
     return NS::Array::array(objects.data(), objects.size());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Foundation/Foundation.hpp"
@@ -12,6 +13,8 @@ namespace ingot::metal::api {
 // An autoreleased string.
 NS::String* make_string(std::string_view text);
 std::string to_std_string(const NS::String* string);
+// Keys and values of a dictionary of strings; other objects are left out. Null: none.
+std::vector<std::pair<std::string, std::string>> string_pairs(const NS::Dictionary* dictionary);
 
 // An autoreleased array that retains its objects.
 NS::Array* make_array(const std::vector<NS::Object*>& objects);

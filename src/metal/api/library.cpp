@@ -43,15 +43,27 @@ void set_library_error(NS::Error** error, const Error& cause) {
     set_error(error, MTL::LibraryErrorDomain, NS::Integer(library_code(cause)), cause.describe());
 }
 
+LibraryImpl* empty_library(DeviceImpl& device) {
+    auto* library = new LibraryImpl;
+    library->device = &device;
+    device.retain();
+    return library;
+}
+
 MTL::Library* make_library(DeviceImpl& device, Result<LibraryFile> file, NS::Error** error) {
     if (!file) {
         set_library_error(error, file.error());
         return nullptr;
     }
-    auto* library = new LibraryImpl;
-    library->device = &device;
-    device.retain();
+    LibraryImpl* library = empty_library(device);
     library->file = std::move(*file);
+    return library;
+}
+
+// A library whose source was read and checked.
+Result<msl::SourceLibrary> checked_source(const std::string& text, const msl::SourceOptions& options) {
+    INGOT_ASSIGN(msl::SourceLibrary library, msl::SourceLibrary::open(text, options));
+    INGOT_TRY(library.check());
     return library;
 }
 
@@ -74,7 +86,9 @@ MTL::ComputePipelineState* make_pipeline(DeviceImpl& device, const FunctionImpl&
     options.constants = function.constants;
     options.layout = device.layout;
     options.reconverge = device.reconverge;
-    auto kernel = (*loaded)->compile(function.function->bitcode, function.function->name, options);
+    const auto module = function.library->module_of(*function.function);
+    auto kernel = module ? (*loaded)->compile(*module, function.function->name, options)
+                         : Result<std::shared_ptr<const Kernel>>(Failure(module.error()));
     if (!kernel) {
         set_library_error(error,
                           with_context(kernel.error(), fmt::format("kernel '{}'", function.function->name)));
@@ -92,6 +106,44 @@ MTL::ComputePipelineState* make_pipeline(DeviceImpl& device, const FunctionImpl&
 }
 
 }  // namespace
+
+void LibraryImpl::set_source(msl::SourceLibrary library) {
+    source = std::make_unique<Source>();
+    source->library = std::move(library);
+    source->names = source->library.kernel_names();
+    for (const std::string& name : source->names) {
+        LibraryFunction function;
+        function.name = name;
+        source->functions.push_back(function);
+    }
+}
+
+Result<const LibraryFunction*> LibraryImpl::require(std::string_view name) const {
+    if (!source) return file.require(name);
+    for (const LibraryFunction& function : source->functions) {
+        if (function.name == name) return &function;
+    }
+    return fail(ErrorKind::kNotFound, "no function '{}' in the library; there are: {}", name,
+                fmt::join(source->names, ", "));
+}
+
+Result<std::span<const std::byte>> LibraryImpl::module_of(const LibraryFunction& function) {
+    if (!source) return function.bitcode;
+    const std::lock_guard lock(source->mutex);
+    auto found = source->modules.find(function.name);
+    if (found == source->modules.end()) {
+        INGOT_ASSIGN(std::vector<std::byte> module, source->library.compile(function.name));
+        found = source->modules.emplace(function.name, std::move(module)).first;
+    }
+    return std::span<const std::byte>(found->second);
+}
+
+Result<KernelInfo> LibraryImpl::reflect(const LibraryFunction& function) {
+    if (!source) return file.reflect(function);
+    INGOT_ASSIGN(const std::span<const std::byte> module, module_of(function));
+    INGOT_ASSIGN(Compiler * loaded, compiler());
+    return loaded->inspect(module, function.name);
+}
 
 }  // namespace ingot::metal::api
 
@@ -111,10 +163,15 @@ Library* Device::newLibrary(const NS::URL* url, NS::Error** error) {
     return make_library(impl(this), LibraryFile::open(url->fileSystemRepresentation()), error);
 }
 
-Library* Device::newLibrary(const NS::String*, const CompileOptions*, NS::Error** error) {
-    set_error(error, LibraryErrorDomain, LibraryErrorUnsupported,
-              "this device takes compiled libraries (.metallib); it doesn't compile Metal source yet");
-    return nullptr;
+Library* Device::newLibrary(const NS::String* source, const CompileOptions* options, NS::Error** error) {
+    auto checked = checked_source(to_std_string(source), source_options_of(options));
+    if (!checked) {
+        set_library_error(error, checked.error());
+        return nullptr;
+    }
+    LibraryImpl* library = empty_library(impl(this));
+    library->set_source(std::move(*checked));
+    return library;
 }
 
 NS::String* Library::label() const {
@@ -129,7 +186,7 @@ Device* Library::device() const {
 
 NS::Array* Library::functionNames() const {
     std::vector<NS::Object*> names;
-    for (const auto& function : impl(this).file.functions()) names.push_back(make_string(function.name));
+    for (const auto& function : impl(this).functions()) names.push_back(make_string(function.name));
     return make_array(names);
 }
 
@@ -140,7 +197,7 @@ Function* Library::newFunction(const NS::String* name) {
 Function* Library::newFunction(const NS::String* name, const FunctionConstantValues* values,
                                NS::Error** error) {
     LibraryImpl& library = impl(this);
-    const auto found = library.file.require(name->utf8String());
+    const auto found = library.require(name->utf8String());
     if (!found) {
         set_error(error, LibraryErrorDomain, LibraryErrorFunctionNotFound, found.error().describe());
         return nullptr;
@@ -181,7 +238,7 @@ NS::String* Function::name() const {
 
 NS::Dictionary* Function::functionConstantsDictionary() const {
     const FunctionImpl& function = impl(this);
-    const auto info = function.library->file.reflect(*function.function);
+    const auto info = function.library->reflect(*function.function);
     std::vector<NS::Object*> names, constants;
     for (const auto& constant : info ? info->constants : std::vector<ingot::metal::FunctionConstant>{}) {
         auto* object = new ConstantImpl;

@@ -19,6 +19,7 @@
 #include "metal/api/foundation.h"
 #include "metal/exec/compiler.h"
 #include "metal/exec/executor.h"
+#include "metal/msl/source_library.h"
 
 namespace ingot::metal::api {
 
@@ -76,6 +77,7 @@ class HeapImpl final : public MTL::Heap {
     void give_back(uint64_t offset);
 };
 
+// Kernels of a compiled library, or of Metal source: those are compiled when their module is asked for.
 class LibraryImpl final : public MTL::Library {
   public:
     ~LibraryImpl() override { device->release(); }
@@ -83,6 +85,25 @@ class LibraryImpl final : public MTL::Library {
     DeviceImpl* device = nullptr;
     LibraryFile file;
     std::string label;
+
+    void set_source(msl::SourceLibrary library);
+    const std::vector<LibraryFunction>& functions() const {
+        return source ? source->functions : file.functions();
+    }
+    // kNotFound, naming others.
+    Result<const LibraryFunction*> require(std::string_view name) const;
+    Result<std::span<const std::byte>> module_of(const LibraryFunction& function);
+    Result<KernelInfo> reflect(const LibraryFunction& function);
+
+  private:
+    struct Source {
+        msl::SourceLibrary library;
+        std::vector<std::string> names;
+        std::vector<LibraryFunction> functions;  // without bitcode
+        std::mutex mutex;
+        std::map<std::string_view, std::vector<std::byte>> modules;
+    };
+    std::unique_ptr<Source> source;
 };
 
 class FunctionImpl final : public MTL::Function {
@@ -107,6 +128,9 @@ class PipelineImpl final : public MTL::ComputePipelineState {
 inline PipelineImpl& impl(const MTL::ComputePipelineState* state) {
     return *static_cast<PipelineImpl*>(const_cast<MTL::ComputePipelineState*>(state));
 }
+
+// What compile options say about Metal source; null: the defaults.
+msl::SourceOptions source_options_of(const MTL::CompileOptions* options);
 
 // The constants that a FunctionConstantValues object holds.
 const Constants& constants_of(const MTL::FunctionConstantValues* values);

@@ -34,6 +34,24 @@ const ConstantValue* value_for(const Constants& constants, const FunctionConstan
     return found == constants.by_name.end() ? nullptr : &found->second;
 }
 
+// Constants of modules from source that tell whether another one was given a value.
+void add_definedness(llvm::Module& module, const Constants& constants,
+                     std::map<llvm::GlobalVariable*, const ConstantValue*>& values) {
+    static const ConstantValue kDefined(true);
+    const llvm::NamedMDNode* list = module.getNamedMetadata("ingot.function_constants_defined");
+    if (list == nullptr) return;
+    for (const llvm::MDNode* node : list->operands()) {
+        if (node->getNumOperands() < 3) continue;
+        const auto* value = llvm::dyn_cast_or_null<llvm::ValueAsMetadata>(node->getOperand(0).get());
+        const auto* name = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(1).get());
+        const auto* index = llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(node->getOperand(2));
+        auto* global = value ? llvm::dyn_cast<llvm::GlobalVariable>(value->getValue()) : nullptr;
+        if (global == nullptr || name == nullptr || index == nullptr) continue;
+        const FunctionConstant constant{name->getString().str(), "", uint32_t(index->getZExtValue())};
+        if (value_for(constants, constant) != nullptr) values[global] = &kDefined;
+    }
+}
+
 // air.normalize_function_constant_predicate.T(x) is x != 0.
 void define_normalisers(llvm::Module& module) {
     for (llvm::Function& function : module) {
@@ -73,6 +91,7 @@ Result<void> specialise_constants(llvm::Module& module, PassState& state) {
     for (const ConstantGlobal& entry : read_function_constants(module)) {
         values[entry.global] = value_for(state.options.constants, entry.constant);
     }
+    add_definedness(module, state.options.constants, values);
     for (llvm::GlobalVariable& global : module.globals()) {
         if (global.getSection() != "air.fc_initializer") continue;
         llvm::Type* type = global.getValueType();
