@@ -54,12 +54,8 @@ class Chat {
         for (std::string line; read_line(line);) {
             if (line.empty()) continue;
             const auto command = parse_chat_command(line);
-            if (!command) {
-                fmt::print(stderr, "{}\n", command.error().message);
-                continue;
-            }
-            if (command->kind == ChatCommand::kQuit) return {};
-            const auto done = execute(*command);
+            if (command && command->kind == ChatCommand::kQuit) return {};
+            const auto done = command ? execute(*command) : Result<void>(Failure(command.error()));
             if (done) continue;
             // A mistake in one turn doesn't end a conversation, but a script has to learn of it.
             if (!interactive_ || done.error().kind == ErrorKind::kIo) return done;

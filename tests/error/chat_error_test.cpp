@@ -14,10 +14,10 @@ using testing::StartsWith;
 const std::string kModel = INGOT_TEST_DATA "/models/llama.gguf";
 const std::string kModelWithoutTemplate = INGOT_TEST_DATA "/models/gemma3.gguf";
 
-test::ProgramResult chat_with_template(const std::string& source) {
+test::ProgramResult chat_with_template(const std::string& source, const std::string& lines = "Hi\n") {
     const test::TemporaryFolder folder;
     return run_program({"chat", kModel, "-n", "2", "--template", folder.write("chat.jinja", source)},
-                       {"Hi\n", {}});
+                       {lines, {}});
 }
 
 void expect_error(const test::ProgramResult& result, const std::string& part) {
@@ -43,6 +43,11 @@ TEST(ChatErrors, ATemplateThatDoesNotParseRefusesTheChatWithLineAndColumn) {
 TEST(ChatErrors, AMissingOrEmptyTemplateFileIsNamed) {
     expect_error(run_program({"chat", kModel, "--template", "/nowhere/x.jinja"}), "/nowhere/x.jinja");
     expect_error(chat_with_template(""), "is empty");
+}
+
+TEST(ChatErrors, AnUnknownCommandEndsAPipe) {
+    expect_error(chat_with_template("{{ messages[0].content }}", "/nope\nHi\n"),
+                 "unknown command '/nope'; there are: /help, ");
 }
 
 TEST(ChatErrors, AVariableNeedsANameAndAValue) {
