@@ -38,14 +38,16 @@ void multiply(benchmark::State& state, Isa isa, QuantType type, uint32_t tokens)
     ThreadPool pool(num_threads());
     std::vector<std::vector<std::byte>>
         copies;  // kernels that read GGUF rows need memory of their own as well
+    PackedStorage storage;
     std::vector<PackedMatrix> matrices;
     const uint32_t count = tokens <= 8 ? kMatrices : 1;
     copies.reserve(count);
     for (uint32_t i = 0; i < count; ++i) {
         copies.push_back(bytes);
-        auto matrix = PackedMatrix::prepare(kernel_table(isa), type, kRows, kCols, copies.back(), &pool);
+        auto matrix =
+            PackedMatrix::prepare(kernel_table(isa), type, kRows, kCols, copies.back(), {storage, &pool});
         if (!matrix) return state.SkipWithError(matrix.error().describe().c_str());
-        if (matrix->owns_storage()) copies.back() = {};
+        if (matrix->is_packed()) copies.back() = {};
         matrices.push_back(*std::move(matrix));
     }
     std::vector<float> x(size_t(tokens) * kCols), y(size_t(tokens) * kRows);
@@ -76,7 +78,8 @@ void pack(benchmark::State& state, Isa isa, QuantType type) {
     const std::vector<std::byte> bytes = random_bytes(type);
     ThreadPool pool(num_threads());
     for (auto _ : state) {
-        auto matrix = PackedMatrix::prepare(kernel_table(isa), type, kRows, kCols, bytes, &pool);
+        PackedStorage storage;
+        auto matrix = PackedMatrix::prepare(kernel_table(isa), type, kRows, kCols, bytes, {storage, &pool});
         benchmark::DoNotOptimize(matrix->group(0));
     }
     state.counters["GB/s"] =

@@ -195,8 +195,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     const uint32_t threads = options.threads != 0 ? options.threads : num_physical_cores();
     const uint32_t context = options.context != 0 ? options.context : model::default_context(model.hyper());
     // A packed weight is not read from the file again.
-    const auto release = [&file = *file](std::string_view tensor) {
-        file.release(*file.find_tensor(tensor));
+    const auto release = [&file = *file](std::span<const std::byte> part_of_tensor) {
+        gguf::TensorInfo part;
+        part.data = part_of_tensor;
+        file.release(part);
     };
     INGOT_ASSIGN(auto backend,
                  cpu::CpuBackend::create({.threads = threads, .isa = {}, .on_packed = release}));

@@ -111,9 +111,9 @@ Result<void> CpuBackend::read(BufferId buffer, size_t offset_bytes, std::span<st
 
 Result<void> CpuBackend::prepare_matrix(const graph::WeightTable& weights, WeightId id) {
     const graph::Weight& w = weights[id];
-    auto packed = PackedMatrix::prepare(kernels_, w.type, w.rows, w.cols, w.data, &pool_);
+    auto packed = PackedMatrix::prepare(kernels_, w.type, w.rows, w.cols, w.data,
+                                        {.storage = packed_storage_, .pool = &pool_, .copied = on_packed_});
     if (!packed) return Failure(with_context(packed.error(), fmt::format("tensor '{}'", w.name)));
-    if (packed->owns_storage() && on_packed_) on_packed_(w.name);
     matrices_.emplace(id, *std::move(packed));
     return {};
 }

@@ -53,9 +53,9 @@ class CpuBackend final : public Backend {
         uint32_t threads = 0;  // 0: one per core that this process may use
         // As users write it (kernels/isa.h); empty: the best one, or what INGOT_ISA says.
         std::string isa = {};
-        // Called with the name of each tensor that was copied into a layout of our own: its bytes in the file
+        // Called with the parts of tensors that were copied into a layout of our own: these bytes of the file
         // are hardly read any more (rows of a tied embedding still are).
-        std::function<void(std::string_view)> on_packed = {};
+        std::function<void(std::span<const std::byte>)> on_packed = {};
     };
     static Result<std::unique_ptr<CpuBackend>> create(const Options& options);
 
@@ -100,7 +100,7 @@ class CpuBackend final : public Backend {
     std::byte* workspace() const { return workspace_.data(); }
 
   private:
-    CpuBackend(Isa isa, uint32_t threads, std::function<void(std::string_view)> on_packed)
+    CpuBackend(Isa isa, uint32_t threads, std::function<void(std::span<const std::byte>)> on_packed)
         : kernels_(kernel_table(isa)), pool_(threads), on_packed_(std::move(on_packed)) {}
 
     Result<void> prepare_matrix(const graph::WeightTable& weights, graph::WeightId id);
@@ -109,10 +109,11 @@ class CpuBackend final : public Backend {
 
     const KernelTable& kernels_;
     ThreadPool pool_;
-    const std::function<void(std::string_view)> on_packed_;
+    const std::function<void(std::span<const std::byte>)> on_packed_;
     std::vector<Block> buffers_;
     std::multimap<size_t, BufferId> free_;
     const graph::WeightTable* weights_ = nullptr;  // the one table that the ids below index
+    PackedStorage packed_storage_;
     std::map<graph::WeightId, PackedMatrix> matrices_;
     std::map<graph::WeightId, std::vector<float>> vectors_;
     std::map<uint32_t, KvRegion> kv_;

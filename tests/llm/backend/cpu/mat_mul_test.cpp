@@ -43,9 +43,15 @@ Expected multiply_in_double(const std::vector<float>& w, const std::vector<float
     return expected;
 }
 
+// Of the matrices of all tests.
+PackedStorage& test_storage() {
+    static PackedStorage storage;
+    return storage;
+}
+
 PackedMatrix prepared(const KernelTable& kernels, QuantType type, uint32_t rows, uint32_t cols,
                       std::span<const std::byte> bytes) {
-    auto matrix = PackedMatrix::prepare(kernels, type, rows, cols, bytes);
+    auto matrix = PackedMatrix::prepare(kernels, type, rows, cols, bytes, {test_storage()});
     EXPECT_TRUE(matrix.has_value()) << matrix.error().describe();
     return *std::move(matrix);
 }
@@ -225,8 +231,8 @@ TEST_P(MatMul, WeightsAndActivationsNeedNoAlignment) {
     std::copy(bytes.begin(), bytes.end(), shifted.begin() + 2);
     const auto x = random_floats(size_t(tokens) * cols, 7);
     const PackedMatrix aligned = prepared(kernels(), type(), rows, cols, bytes);
-    auto moved =
-        PackedMatrix::prepare(kernels(), type(), rows, cols, std::span(shifted).subspan(2, bytes.size()));
+    auto moved = PackedMatrix::prepare(kernels(), type(), rows, cols,
+                                       std::span(shifted).subspan(2, bytes.size()), {test_storage()});
     ASSERT_TRUE(moved.has_value());
     ThreadPool pool(1);
     EXPECT_EQ(multiply(pool, aligned, x, tokens), multiply(pool, *moved, x, tokens));
@@ -237,20 +243,55 @@ TEST_P(MatMul, PackingWithThreadsGivesTheSameBytes) {
     const auto bytes = random_weights(type(), rows, cols, 8);
     const PackedMatrix alone = prepared(kernels(), type(), rows, cols, bytes);
     ThreadPool pool(3);
-    auto together = PackedMatrix::prepare(kernels(), type(), rows, cols, bytes, &pool);
+    auto together = PackedMatrix::prepare(kernels(), type(), rows, cols, bytes, {test_storage(), &pool});
     ASSERT_TRUE(together.has_value());
     ASSERT_EQ(alone.storage_bytes(), together->storage_bytes());
     EXPECT_EQ(0, std::memcmp(alone.group(0), together->group(0), alone.storage_bytes()));
 }
 
+// More than a slab: every byte of the tensor is reported once, in order, and only if it was copied.
+TEST_P(MatMul, PackingReportsWhatItHasCopied) {
+    const uint32_t cols = 4 * block();
+    const uint32_t rows =
+        uint32_t((size_t(20) << 20) / (cols / traits(type()).block_size) / traits(type()).block_size_bytes) +
+        3;
+    const std::vector<std::byte> bytes(size_t(rows) * cols / traits(type()).block_size *
+                                       traits(type()).block_size_bytes);
+    PackedStorage storage;
+    size_t parts = 0, copied = 0;
+    const auto matrix =
+        PackedMatrix::prepare(kernels(), type(), rows, cols, bytes,
+                              {.storage = storage, .copied = [&](std::span<const std::byte> part) {
+                                   EXPECT_EQ(bytes.data() + copied, part.data());
+                                   copied += part.size();
+                                   ++parts;
+                               }});
+    ASSERT_TRUE(matrix) << matrix.error().describe();
+    EXPECT_EQ(matrix->is_packed() ? bytes.size() : 0, copied);
+    EXPECT_EQ(matrix->is_packed(), parts > 1);
+}
+
+TEST(PackedStorage, MatricesLieOneBehindTheOtherUntilABlockIsFull) {
+    PackedStorage storage(1 << 20);
+    std::byte* first = storage.take(100);
+    std::byte* second = storage.take(64);
+    EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(first) % 64);
+    EXPECT_EQ(first + 128, second);
+    std::byte* large = storage.take(5 << 20);  // more than a block
+    ASSERT_NE(nullptr, large);
+    std::fill(large, large + (5 << 20), std::byte(1));
+    EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(storage.take(1)) % 64);
+}
+
 TEST_P(MatMul, ColumnsThatAreNoWholeBlocksAreRefused) {
     const uint32_t block_size = traits(type()).block_size;
     if (block_size == 1) {  // every count is whole
-        EXPECT_TRUE(PackedMatrix::prepare(kernels(), type(), 16, 33, random_weights(type(), 16, 33, 1)));
+        EXPECT_TRUE(PackedMatrix::prepare(kernels(), type(), 16, 33, random_weights(type(), 16, 33, 1),
+                                          {test_storage()}));
         return;
     }
     const std::vector<std::byte> bytes(4096);
-    auto matrix = PackedMatrix::prepare(kernels(), type(), 16, block_size + 1, bytes);
+    auto matrix = PackedMatrix::prepare(kernels(), type(), 16, block_size + 1, bytes, {test_storage()});
     ASSERT_FALSE(matrix.has_value());
     EXPECT_EQ(ErrorKind::kUnsupported, matrix.error().kind);
     EXPECT_THAT(matrix.error().message, testing::HasSubstr(fmt::format("a multiple of {}", block_size)));
@@ -289,7 +330,8 @@ TEST_P(MatMulOn, ProductsOfOneOpEqualTheSameProductsAlone) {
 
 TEST_P(MatMulOn, DataOfAnotherSizeIsRefused) {
     const auto bytes = random_weights(QuantType::kQ4_0, 16, 64, 1);
-    auto matrix = PackedMatrix::prepare(*GetParam().kernels, QuantType::kQ4_0, 17, 64, bytes);
+    auto matrix =
+        PackedMatrix::prepare(*GetParam().kernels, QuantType::kQ4_0, 17, 64, bytes, {test_storage()});
     ASSERT_FALSE(matrix.has_value());
     EXPECT_EQ(ErrorKind::kInvalidArgument, matrix.error().kind);
     EXPECT_THAT(matrix.error().message, testing::HasSubstr("576 bytes"));

@@ -77,7 +77,9 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SameBits);  // on a machine with t
 TEST_P(SameBits, MatrixProductsOfEveryTypeAreEqualOnEveryInstructionSet) {
     for (const ExpectedHash& expected : kExpected) {
         const auto bytes = weights_of(expected.type);
-        auto matrix = PackedMatrix::prepare(*GetParam().kernels, expected.type, kRows, kCols, bytes);
+        PackedStorage storage;
+        auto matrix =
+            PackedMatrix::prepare(*GetParam().kernels, expected.type, kRows, kCols, bytes, {storage});
         ASSERT_TRUE(matrix) << matrix.error().describe();
         ThreadPool pool(1);
         uint64_t hash = 0xCBF29CE484222325u;

@@ -2,12 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include "base/check.h"
 
@@ -17,7 +11,6 @@ namespace {
 constexpr size_t kMaxOutputs = 8;
 // What a worker takes at a time: long enough for the prefetchers, short enough to share the tail.
 constexpr size_t kPieceBytes = 128 << 10;
-constexpr size_t kHugePage = 2 << 20;
 constexpr uint32_t kTokensPerTask = 240;  // prefill: a multiple of every kernel's tile
 
 constexpr size_t round_up(size_t value, size_t unit) {
@@ -187,29 +180,16 @@ void multiply_batch(const Call& call) {
     }
 }
 
-std::byte* allocate(size_t size_bytes) {
-    const size_t alignment = size_bytes >= kHugePage ? kHugePage : 64;
-    const size_t rounded = round_up(std::max<size_t>(size_bytes, 1), alignment);
-    auto* bytes = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
-#if defined(__linux__)
-    if (bytes != nullptr && alignment == kHugePage) madvise(bytes, rounded, MADV_HUGEPAGE);
-#endif
-    return bytes;
-}
-
 }  // namespace
 
-void PackedMatrix::Free::operator()(std::byte* bytes) const {
-    std::free(bytes);
-}
-
 size_t PackedMatrix::storage_bytes() const {
-    if (owns_storage()) return group_bytes_ * num_groups();
+    if (is_packed()) return group_bytes_ * num_groups();
     return group_bytes_ / kGroupRows * rows_;
 }
 
 Result<PackedMatrix> PackedMatrix::prepare(const KernelTable& kernels, QuantType type, uint32_t rows,
-                                           uint32_t cols, std::span<const std::byte> data, ThreadPool* pool) {
+                                           uint32_t cols, std::span<const std::byte> data,
+                                           const Packing& packing) {
     const MatMulKernel* kernel = kernels.mat_mul(type);
     if (kernel == nullptr) {
         return fail(ErrorKind::kUnsupported, "weights of type {} (GGUF id {}) have no {} matrix kernel",
@@ -236,29 +216,43 @@ Result<PackedMatrix> PackedMatrix::prepare(const KernelTable& kernels, QuantType
         return matrix;
     }
     matrix.group_bytes_ = kernel->group_bytes(cols);
-    matrix.storage_.reset(allocate(matrix.group_bytes_ * matrix.num_groups()));
-    if (matrix.storage_ == nullptr) {
-        return fail(ErrorKind::kLimit, "no memory for {} bytes of packed weights",
-                    matrix.group_bytes_ * matrix.num_groups());
-    }
-    matrix.groups_ = matrix.storage_.get();
-    const auto pack = [&](uint32_t group) {
-        const uint32_t first = group * kGroupRows;
-        kernel->pack_group(data.data() + first * row_bytes, std::min(kGroupRows, rows - first), cols,
-                           matrix.storage_.get() + group * matrix.group_bytes_);
-    };
-    if (pool == nullptr) {
-        for (uint32_t group = 0; group < matrix.num_groups(); ++group) pack(group);
-    } else {
-        pool->run([&](Worker& worker) {
-            constexpr uint32_t kGroupsAtOnce = 8;
-            for (uint32_t group; (group = worker.claim(0, kGroupsAtOnce)) < matrix.num_groups();) {
-                const uint32_t end = std::min(matrix.num_groups(), group + kGroupsAtOnce);
-                for (; group < end; ++group) pack(group);
-            }
-        });
-    }
+    const size_t size_bytes = matrix.group_bytes_ * matrix.num_groups();
+    std::byte* groups = packing.storage.take(size_bytes);
+    if (groups == nullptr)
+        return fail(ErrorKind::kLimit, "no memory for {} bytes of packed weights", size_bytes);
+    matrix.pack(data, groups, packing);
+    matrix.groups_ = groups;
     return matrix;
+}
+
+// Slab by slab, so that hardly more than one copy of the tensor is in memory at a time.
+void PackedMatrix::pack(std::span<const std::byte> data, std::byte* groups, const Packing& packing) const {
+    constexpr size_t kSlabBytes = size_t(8) << 20;
+    const size_t row_bytes = data.size() / rows_;
+    const auto pack_one = [&](uint32_t group) {
+        const uint32_t first = group * kGroupRows;
+        kernel_->pack_group(data.data() + first * row_bytes, std::min(kGroupRows, rows_ - first), cols_,
+                            groups + group * group_bytes_);
+    };
+    const auto slab = uint32_t(std::max<size_t>(1, kSlabBytes / group_bytes_));
+    for (uint32_t begin = 0; begin < num_groups(); begin += slab) {
+        const uint32_t end = std::min(num_groups(), begin + slab);
+        if (packing.pool == nullptr) {
+            for (uint32_t group = begin; group < end; ++group) pack_one(group);
+        } else {
+            packing.pool->run([&](Worker& worker) {
+                constexpr uint32_t kGroupsAtOnce = 8;
+                for (uint32_t taken; (taken = worker.claim(0, kGroupsAtOnce)) < end - begin;) {
+                    const uint32_t last = std::min(end, begin + taken + kGroupsAtOnce);
+                    for (uint32_t group = begin + taken; group < last; ++group) pack_one(group);
+                }
+            });
+        }
+        if (!packing.copied) continue;
+        const size_t first_byte = begin * kGroupRows * row_bytes;
+        packing.copied(
+            data.subspan(first_byte, std::min(data.size(), end * kGroupRows * row_bytes) - first_byte));
+    }
 }
 
 size_t mat_mul_workspace_bytes(std::span<const MatMulOutput> outputs, uint32_t num_tokens,

@@ -7,12 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <span>
 
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "llm/backend/cpu/kernels/kernel_table.h"
+#include "llm/backend/cpu/kernels/packed_storage.h"
 #include "llm/quant/quant.h"
 
 namespace ingot::cpu {
@@ -58,17 +59,23 @@ struct MatMulKernel {
 
 class PackedMatrix {
   public:
-    // `data`: the GGUF tensor, `rows` rows of `cols` elements; must outlive the matrix unless owns_storage().
-    // With a pool, packing runs on all its threads. kUnsupported: the ISA has no kernel for the type, or cols
-    // is no multiple of its block size. kInvalidArgument: data has another size.
+    struct Packing {
+        PackedStorage& storage;      // must outlive the matrix
+        ThreadPool* pool = nullptr;  // packs on all its threads
+        // Called with parts of the tensor that have been copied and are not read again.
+        std::function<void(std::span<const std::byte>)> copied = {};
+    };
+    // `data`: the GGUF tensor, `rows` rows of `cols` elements; must outlive the matrix unless is_packed().
+    // kUnsupported: the ISA has no kernel for the type, or cols is no multiple of its block size.
+    // kInvalidArgument: data has another size.
     static Result<PackedMatrix> prepare(const KernelTable& kernels, QuantType type, uint32_t rows,
                                         uint32_t cols, std::span<const std::byte> data,
-                                        ThreadPool* pool = nullptr);
+                                        const Packing& packing);
 
     QuantType type() const { return kernel_->type; }
     uint32_t rows() const { return rows_; }
     uint32_t cols() const { return cols_; }
-    bool owns_storage() const { return storage_ != nullptr; }
+    bool is_packed() const { return kernel_->pack_group != nullptr; }
     size_t storage_bytes() const;  // as multiplied, padding rows included
     const MatMulKernel& kernel() const { return *kernel_; }
 
@@ -78,17 +85,13 @@ class PackedMatrix {
     uint32_t num_groups() const { return (rows_ + kGroupRows - 1) / kGroupRows; }
 
   private:
-    struct Free {
-        void operator()(std::byte* bytes) const;
-    };
-
     PackedMatrix() = default;
+    void pack(std::span<const std::byte> data, std::byte* groups, const Packing& packing) const;
 
     const MatMulKernel* kernel_ = nullptr;
     uint32_t rows_ = 0, cols_ = 0;
     size_t group_bytes_ = 0;
     const std::byte* groups_ = nullptr;
-    std::unique_ptr<std::byte[], Free> storage_;
 };
 
 // One product of an op whose products share their input (Q, K and V; gate and up).
