@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
+
 namespace ingot {
 namespace {
 
@@ -32,20 +34,6 @@ struct Header {
 Sha256Digest checksum(std::string_view key, std::span<const std::byte> value) {
     return Sha256().add(std::as_bytes(std::span(key))).add(value).finish();
 }
-
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int get() const { return number_; }
-
-  private:
-    int number_;
-};
 
 bool read_all(int file, void* to, size_t size) {
     auto* at = static_cast<char*>(to);

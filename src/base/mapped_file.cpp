@@ -1,8 +1,6 @@
 #include "base/mapped_file.h"
 
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -10,22 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_call.h"
+
 namespace ingot {
-namespace {
-
-struct Descriptor {
-    int fd = -1;
-    ~Descriptor() {
-        if (fd >= 0) ::close(fd);
-    }
-};
-
-Failure system_error(const std::string& path, const char* action) {
-    const ErrorKind kind = errno == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo;
-    return fail(kind, "{}: can't {}: {}", path, action, std::strerror(errno));
-}
-
-}  // namespace
 
 MappedFile::MappedFile(std::string path, const std::byte* data, size_t size_bytes)
     : path_(std::move(path)), data_(data), size_bytes_(size_bytes) {}
@@ -46,16 +31,16 @@ MappedFile::~MappedFile() {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (file.fd < 0) return system_error(path, "open");
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return system_error(path, "open");
     struct stat info{};
-    if (::fstat(file.fd, &info) != 0) return system_error(path, "read its size");
+    if (::fstat(file.get(), &info) != 0) return system_error(path, "read its size");
     if (S_ISDIR(info.st_mode)) return fail(ErrorKind::kIo, "{}: is a directory, a file is needed", path);
     if (!S_ISREG(info.st_mode))
         return fail(ErrorKind::kIo, "{}: not a regular file, it can't be mapped", path);
     const size_t size_bytes = size_t(info.st_size);
     if (size_bytes == 0) return MappedFile(path, nullptr, 0);
-    void* data = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    void* data = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (data == MAP_FAILED) return system_error(path, "map");
     return MappedFile(path, static_cast<const std::byte*>(data), size_bytes);
 }

@@ -1,18 +1,10 @@
 #include "base/output_file.h"
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "base/system_call.h"
+
 namespace ingot {
-namespace {
-
-Failure system_error(const std::string& path, const char* action) {
-    const ErrorKind kind = errno == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo;
-    return fail(kind, "{}: can't {}: {}", path, action, std::strerror(errno));
-}
-
-}  // namespace
 
 OutputFile::OutputFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
 
