@@ -1,5 +1,5 @@
-// Macros of the Metal headers that user code may name. Seen by the preprocessor run only; everything that is no
-// macro lives in ingot_msl/.
+// Macros of the Metal headers that user code may name. Seen by the preprocessor run only; everything that is
+// no macro lives in ingot_msl/.
 #pragma once
 
 #define METAL_FUNC inline __attribute__((__always_inline__))
