@@ -8,6 +8,7 @@
 #include "metal/exec/fibers/scheduler.h"
 #include "metal/exec/fibers/simd_functions.h"
 #include "metal/exec/fibers/tensor_operations.h"
+#include "metal/exec/kernel_log.h"
 
 namespace ingot::metal {
 namespace {
@@ -22,6 +23,7 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_barrier", ingot_barrier),
     symbol("ingot_simdgroup_barrier", ingot_simdgroup_barrier),
     symbol("ingot_stop", ingot_stop),
+    symbol("ingot_os_log", ingot_os_log),
     symbol("ingot_simd", ingot_simd),
     symbol("ingot_multiply_matrices", ingot_multiply_matrices),
     symbol("ingot_tensor_init", ingot_tensor_init),

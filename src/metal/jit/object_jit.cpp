@@ -71,6 +71,7 @@ const RuntimeSymbol kLibrarySymbols[] = {
     {"fmaxf", address_of<float, float>(::fmaxf)},
     {"fminf", address_of<float, float>(::fminf)},
     {"fmodf", address_of<float, float>(::fmodf)},
+    {"frexpf", address_of<float, int*>(static_cast<float (*)(float, int*)>(::frexpf))},
     {"ldexpf", address_of<float, int>(::ldexpf)},
     {"logf", address_of<float>(::logf)},
     {"log2f", address_of<float>(::log2f)},

@@ -19,6 +19,7 @@
 
 #include "metal/exec/air_form.h"
 #include "metal/jit/address_spaces.h"
+#include "metal/jit/define_arithmetic.h"
 #include "metal/jit/import_module.h"
 #include "metal/jit/pass.h"
 
@@ -312,6 +313,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
     INGOT_ASSIGN(llvm::Function * entry, describe(module, name));
     internalise(module, *entry);
     drop_invariant_markers(module);
+    define_arithmetic(module);
     Optimiser().run(module);
     // Threadgroup variables stay external: later optimisers mustn't reason about who writes them either.
     for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals())) {

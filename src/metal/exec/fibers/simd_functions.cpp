@@ -97,12 +97,15 @@ void scan(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call) {
                          call.operation == SimdOperation::kInclusiveProduct;
     const bool inclusive =
         call.operation == SimdOperation::kInclusiveSum || call.operation == SimdOperation::kInclusiveProduct;
-    A before = product ? A(1) : A(0);
-    for_each_lane(mask, [&](uint32_t lane) {
-        const A with = combine<A>(call.operation, before, A(unpack<T>(s->in[parity][lane])));
-        s->out[parity][lane] = pack<T>(inclusive ? with : before);
-        before = with;
-    });
+    const uint32_t block = call.width == kSimdWidth ? ~0u : (1u << call.width) - 1;
+    for (uint32_t first = 0; first < kSimdWidth; first += call.width) {
+        A before = product ? A(1) : A(0);
+        for_each_lane(mask & (block << first), [&](uint32_t lane) {
+            const A with = combine<A>(call.operation, before, A(unpack<T>(s->in[parity][lane])));
+            s->out[parity][lane] = pack<T>(inclusive ? with : before);
+            before = with;
+        });
+    }
 }
 
 template <typename T, typename A>

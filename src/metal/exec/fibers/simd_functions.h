@@ -5,41 +5,13 @@
 #pragma once
 
 #include "metal/exec/fibers/lane.h"
+#include "metal/msl/include/ingot_msl/builtins.h"
 
 namespace ingot::metal::fibers {
 
-// Operation, AIR name after "simd_" or "quad_".
-#define INGOT_METAL_SIMD_OPERATIONS(X)               \
-    X(kShuffle, "shuffle")                           \
-    X(kShuffleDown, "shuffle_down")                  \
-    X(kShuffleUp, "shuffle_up")                      \
-    X(kShuffleXor, "shuffle_xor")                    \
-    X(kRotateDown, "shuffle_rotate_down")            \
-    X(kRotateUp, "shuffle_rotate_up")                \
-    X(kFillUp, "shuffle_and_fill_up")                \
-    X(kFillDown, "shuffle_and_fill_down")            \
-    X(kBroadcast, "broadcast")                       \
-    X(kBroadcastFirst, "broadcast_first")            \
-    X(kIsFirst, "is_first")                          \
-    X(kSum, "sum")                                   \
-    X(kProduct, "product")                           \
-    X(kMin, "min")                                   \
-    X(kMax, "max")                                   \
-    X(kAnd, "and")                                   \
-    X(kOr, "or")                                     \
-    X(kXor, "xor")                                   \
-    X(kExclusiveSum, "prefix_exclusive_sum")         \
-    X(kInclusiveSum, "prefix_inclusive_sum")         \
-    X(kExclusiveProduct, "prefix_exclusive_product") \
-    X(kInclusiveProduct, "prefix_inclusive_product") \
-    X(kAll, "all")                                   \
-    X(kAny, "any")                                   \
-    X(kBallot, "ballot")                             \
-    X(kActiveMask, "active_threads_mask")
-
 enum class SimdOperation : uint32_t {
-#define X(enumerator, name) enumerator,
-    INGOT_METAL_SIMD_OPERATIONS(X)
+#define X(enumerator, name, shape) enumerator,
+    INGOT_SIMD_BUILTINS(X)
 #undef X
 };
 

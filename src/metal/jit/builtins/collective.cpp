@@ -13,9 +13,9 @@ using fibers::SimdType;
 constexpr uint32_t kQuadWidth = 4;
 
 std::optional<SimdOperation> simd_operation(llvm::StringRef name) {
-#define X(enumerator, text) \
-    if (name == text) return SimdOperation::enumerator;
-    INGOT_METAL_SIMD_OPERATIONS(X)
+#define X(enumerator, text, shape) \
+    if (name == #text) return SimdOperation::enumerator;
+    INGOT_SIMD_BUILTINS(X)
 #undef X
     return std::nullopt;
 }

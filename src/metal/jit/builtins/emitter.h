@@ -56,6 +56,7 @@ using Family = bool (*)(Emitter& emit, llvm::StringRef name, llvm::Value*& resul
 // Families that don't depend on the executor.
 bool lower_math(Emitter& emit, llvm::StringRef name, llvm::Value*& result);
 bool lower_integer(Emitter& emit, llvm::StringRef name, llvm::Value*& result);
+bool lower_pack(Emitter& emit, llvm::StringRef name, llvm::Value*& result);
 bool lower_convert(Emitter& emit, llvm::StringRef name, llvm::Value*& result);
 bool lower_atomic(Emitter& emit, llvm::StringRef name, llvm::Value*& result);
 bool lower_matrix(Emitter& emit, llvm::StringRef name, llvm::Value*& result);

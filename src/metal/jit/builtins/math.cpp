@@ -1,4 +1,4 @@
-// Math, integer and relational functions, and conversions between scalar types.
+// Math and common functions, and conversions between scalar types.
 #include <llvm/IR/Intrinsics.h>
 
 #include "metal/jit/builtins/emitter.h"
@@ -38,19 +38,43 @@ llvm::Value* trigonometric_pi(Emitter& emit, llvm::StringRef name, llvm::Value* 
     return b.CreateFPTrunc(result, f32);
 }
 
-llvm::Value* expression(Emitter& emit, llvm::StringRef name, llvm::Value* x) {
+// Of float arguments, exactly named as in the list.
+llvm::Value* expression(Emitter& emit, llvm::StringRef name, Values x) {
     llvm::IRBuilder<>& b = emit.b();
     llvm::Type* f32 = b.getFloatTy();
-    if (name == "rsqrt") {
-        return b.CreateFDiv(llvm::ConstantFP::get(f32, 1), b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
-    }
+    const auto constant = [&](double value) { return llvm::ConstantFP::get(f32, value); };
+    const auto min = [&](llvm::Value* p, llvm::Value* q) { return b.CreateMinNum(p, q); };
+    const auto max = [&](llvm::Value* p, llvm::Value* q) { return b.CreateMaxNum(p, q); };
+    const auto saturate = [&](llvm::Value* v) { return min(max(v, constant(0)), constant(1)); };
+    if (name == "rsqrt")
+        return b.CreateFDiv(constant(1), b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x[0]));
     if (name == "fract") {
         // Below 1 even where x - floor(x) rounds to it, as the specification has it.
-        llvm::Value* rest = b.CreateFSub(x, b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x));
-        return b.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, rest,
-                                       llvm::ConstantFP::get(f32, 0x1.fffffep-1));
+        llvm::Value* rest = b.CreateFSub(x[0], b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x[0]));
+        return min(rest, constant(0x1.fffffep-1));
     }
-    return trigonometric_pi(emit, name, x);
+    if (name == "divide") return b.CreateFDiv(x[0], x[1]);
+    if (name == "saturate") return saturate(x[0]);
+    if (name == "clamp") return min(max(x[0], x[1]), x[2]);
+    if (name == "fmin3") return min(min(x[0], x[1]), x[2]);
+    if (name == "fmax3") return max(max(x[0], x[1]), x[2]);
+    if (name == "fmedian3") return max(min(x[0], x[1]), min(max(x[0], x[1]), x[2]));
+    if (name == "mix") {
+        return b.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {b.CreateFSub(x[1], x[0]), x[2], x[0]});
+    }
+    if (name == "step") return b.CreateSelect(b.CreateFCmpOLT(x[1], x[0]), constant(0), constant(1));
+    if (name == "smoothstep") {
+        llvm::Value* t = saturate(b.CreateFDiv(b.CreateFSub(x[2], x[0]), b.CreateFSub(x[1], x[0])));
+        return b.CreateFMul(b.CreateFMul(t, t), b.CreateFSub(constant(3), b.CreateFMul(constant(2), t)));
+    }
+    if (name == "sign") {
+        // Zeros keep their sign, NaN gives 0.
+        llvm::Value* one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, constant(1), x[0]);
+        llvm::Value* zero = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, constant(0), x[0]);
+        llvm::Value* result = b.CreateSelect(b.CreateFCmpOEQ(x[0], constant(0)), zero, one);
+        return b.CreateSelect(b.CreateFCmpUNO(x[0], x[0]), constant(0), result);
+    }
+    return trigonometric_pi(emit, name, x[0]);
 }
 
 llvm::Value* math_on_float(Emitter& emit, const MathBuiltin& builtin, Values arguments) {
@@ -61,7 +85,7 @@ llvm::Value* math_on_float(Emitter& emit, const MathBuiltin& builtin, Values arg
         case MathForm::kLibrary:
             return emit.call_runtime(target, emit.b().getFloatTy(), arguments, true);
         case MathForm::kExpression:
-            return expression(emit, llvm::StringRef(builtin.name.data(), builtin.name.size()), arguments[0]);
+            return expression(emit, llvm::StringRef(builtin.name.data(), builtin.name.size()), arguments);
     }
     return nullptr;
 }
@@ -85,28 +109,82 @@ llvm::Value* dot(Emitter& emit) {
     return sum;
 }
 
-// sincos(x, pointer to the cosine), ldexp, dot, any, all: signatures of their own.
+// Result in the library's float, the second one of `type` at the pointer.
+llvm::Value* with_second_result(Emitter& emit, llvm::StringRef name) {
+    llvm::IRBuilder<>& b = emit.b();
+    llvm::Type* type = emit.result_type();
+    llvm::Value *x = emit.arg(0), *second = emit.arg(1);
+    if (!type->isFloatTy()) x = b.CreateFPExt(x, b.getFloatTy());
+    const auto narrow = [&](llvm::Value* v) { return type->isFloatTy() ? v : b.CreateFPTrunc(v, type); };
+    if (name == "sincos") {
+        b.CreateStore(narrow(b.CreateUnaryIntrinsic(llvm::Intrinsic::cos, x)), second);
+        return narrow(b.CreateUnaryIntrinsic(llvm::Intrinsic::sin, x));
+    }
+    if (name == "modf") {
+        // The rest of an infinity is a zero; both results have the argument's sign.
+        llvm::Value* whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, x);
+        b.CreateStore(narrow(whole), second);
+        llvm::Value* infinity = llvm::ConstantFP::getInfinity(b.getFloatTy());
+        llvm::Value* is_infinite =
+            b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), infinity);
+        llvm::Value* rest =
+            b.CreateSelect(is_infinite, llvm::ConstantFP::get(b.getFloatTy(), 0), b.CreateFSub(x, whole));
+        return narrow(b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, rest, x));
+    }
+    // What has no exponent (0, infinity, NaN) leaves one of 0.
+    llvm::Value* parts = b.CreateIntrinsic(llvm::Intrinsic::frexp, {b.getFloatTy(), b.getInt32Ty()}, {x});
+    llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    llvm::Value* is_ordinary = b.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(b.getFloatTy()));
+    b.CreateStore(b.CreateSelect(is_ordinary, b.CreateExtractValue(parts, 1), b.getInt32(0)), second);
+    return narrow(b.CreateSelect(is_ordinary, b.CreateExtractValue(parts, 0), x));
+}
+
+// The exponent. Zero and NaN give the smallest int, an infinity the largest.
+llvm::Value* ilogb(Emitter& emit) {
+    llvm::IRBuilder<>& b = emit.b();
+    llvm::Type *f32 = b.getFloatTy(), *i32 = b.getInt32Ty();
+    llvm::Value* x = emit.arg(0);
+    if (x->getType() != f32) x = b.CreateFPExt(x, f32);
+    llvm::Value* parts = b.CreateIntrinsic(llvm::Intrinsic::frexp, {f32, i32}, {x});
+    llvm::Value* exponent = b.CreateSub(b.CreateExtractValue(parts, 1), b.getInt32(1));
+    llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    llvm::Value* infinity = llvm::ConstantFP::getInfinity(f32);
+    llvm::Value* special = b.CreateSelect(b.CreateFCmpOEQ(magnitude, infinity), b.getInt32(INT32_MAX),
+                                          b.getInt32(uint32_t(INT32_MIN)));
+    llvm::Value* is_ordinary = b.CreateAnd(b.CreateFCmpONE(magnitude, llvm::ConstantFP::get(f32, 0)),
+                                           b.CreateFCmpOLT(magnitude, infinity));
+    return b.CreateSelect(is_ordinary, exponent, special);
+}
+
+llvm::Value* load_exponent(Emitter& emit) {
+    llvm::IRBuilder<>& b = emit.b();
+    llvm::Type* type = emit.result_type();
+    llvm::Value *x = emit.arg(0), *k = emit.arg(1);
+    llvm::Type* wide = type->getWithNewType(b.getFloatTy());
+    if (x->getType() != wide) x = b.CreateFPExt(x, wide);
+    llvm::Value* result = b.CreateIntrinsic(llvm::Intrinsic::ldexp, {wide, k->getType()}, {x, k});
+    return type == wide ? result : b.CreateFPTrunc(result, type);
+}
+
+// Functions with signatures of their own.
 bool lower_special_math(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
     llvm::IRBuilder<>& b = emit.b();
-    if (name == "sincos" && emit.num_args() == 2) {
-        b.CreateStore(b.CreateUnaryIntrinsic(llvm::Intrinsic::cos, emit.arg(0)), emit.arg(1));
-        result = b.CreateUnaryIntrinsic(llvm::Intrinsic::sin, emit.arg(0));
-        return true;
-    }
-    if (name == "ldexp" && emit.num_args() == 2) {
-        result = b.CreateIntrinsic(llvm::Intrinsic::ldexp, {emit.result_type(), emit.arg(1)->getType()},
-                                   {emit.arg(0), emit.arg(1)});
-        return true;
-    }
-    if (name == "dot" && emit.num_args() == 2 && emit.arg(0)->getType()->isVectorTy()) {
+    const unsigned arguments = emit.num_args();
+    const bool is_scalar = !emit.result_type()->isVectorTy();
+    if ((name == "sincos" || name == "modf" || name == "frexp") && arguments == 2 && is_scalar) {
+        result = with_second_result(emit, name);
+    } else if (name == "ilogb" && arguments == 1 && is_scalar) {
+        result = ilogb(emit);
+    } else if (name == "ldexp" && arguments == 2) {
+        result = load_exponent(emit);
+    } else if (name == "dot" && arguments == 2 && emit.arg(0)->getType()->isVectorTy()) {
         result = dot(emit);
-        return true;
-    }
-    if ((name == "any" || name == "all") && emit.num_args() == 1 && emit.arg(0)->getType()->isVectorTy()) {
+    } else if ((name == "any" || name == "all") && arguments == 1 && emit.arg(0)->getType()->isVectorTy()) {
         result = name == "any" ? b.CreateOrReduce(emit.arg(0)) : b.CreateAndReduce(emit.arg(0));
-        return true;
+    } else {
+        return false;
     }
-    return false;
+    return true;
 }
 
 bool is_float_like(llvm::Type* type) {
@@ -120,56 +198,12 @@ bool lower_math(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
     llvm::StringRef stem = name.split('.').first;
     if (!stem.consume_front("fast_")) stem.consume_front("precise_");
     if (lower_special_math(emit, stem, result)) return true;
-    if (stem == "clamp" && emit.num_args() == 3 && is_float_like(emit.result_type())) {
-        result = emit.elementwise([&](Values a, llvm::Type* type) {
-            llvm::Value* at_least = math_on(emit, *find_math("fmax"), {a[0], a[1]}, type);
-            return math_on(emit, *find_math("fmin"), {at_least, a[2]}, type);
-        });
-        return true;
-    }
     const MathBuiltin* builtin = find_math(stem);
     if (builtin == nullptr || builtin->num_arguments != emit.num_args() ||
         !is_float_like(emit.result_type())) {
         return false;
     }
     result = emit.elementwise([&](Values a, llvm::Type* type) { return math_on(emit, *builtin, a, type); });
-    return true;
-}
-
-bool lower_integer(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
-    llvm::Type* type = emit.result_type();
-    if (!type->isIntOrIntVectorTy()) return false;
-    llvm::IRBuilder<>& b = emit.b();
-    const llvm::StringRef stem = name.split('.').first;
-    const bool is_signed = name.contains(".s.");
-    const auto min_id = is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin;
-    const auto max_id = is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax;
-    const auto unary = [&](llvm::Intrinsic::ID id) { result = b.CreateUnaryIntrinsic(id, emit.arg(0)); };
-    if (stem == "min" && emit.num_args() == 2) {
-        result = b.CreateBinaryIntrinsic(min_id, emit.arg(0), emit.arg(1));
-    } else if (stem == "max" && emit.num_args() == 2) {
-        result = b.CreateBinaryIntrinsic(max_id, emit.arg(0), emit.arg(1));
-    } else if (stem == "clamp" && emit.num_args() == 3) {
-        result = b.CreateBinaryIntrinsic(min_id, b.CreateBinaryIntrinsic(max_id, emit.arg(0), emit.arg(1)),
-                                         emit.arg(2));
-    } else if (stem == "abs" && emit.num_args() == 1) {
-        result = b.CreateIntrinsic(llvm::Intrinsic::abs, {type}, {emit.arg(0), b.getFalse()});
-    } else if ((stem == "clz" || stem == "ctz") && emit.num_args() >= 1) {
-        const auto id = stem == "clz" ? llvm::Intrinsic::ctlz : llvm::Intrinsic::cttz;
-        result = b.CreateIntrinsic(id, {type}, {emit.arg(0), b.getFalse()});
-    } else if (stem == "popcount" && emit.num_args() == 1) {
-        unary(llvm::Intrinsic::ctpop);
-    } else if (stem == "reverse_bits" && emit.num_args() == 1) {
-        unary(llvm::Intrinsic::bitreverse);
-    } else if (stem == "mul_hi" && emit.num_args() == 2) {
-        const unsigned bits = type->getScalarSizeInBits();
-        llvm::Type* wide = type->getWithNewBitWidth(2 * bits);
-        const auto extend = [&](llvm::Value* v) { return b.CreateIntCast(v, wide, is_signed); };
-        llvm::Value* product = b.CreateMul(extend(emit.arg(0)), extend(emit.arg(1)));
-        result = b.CreateTrunc(b.CreateLShr(product, bits), type);
-    } else {
-        return false;
-    }
     return true;
 }
 

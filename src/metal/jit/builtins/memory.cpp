@@ -141,10 +141,11 @@ bool lower_atomic(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
         store->setAtomic(llvm::AtomicOrdering::Release);
         return true;
     }
-    // atomic.{global,local}.OPERATION[.weak][.s|.u].TYPE(pointer, value..., order, scope, volatile)
+    // atomic.{global,local,flat}.OPERATION[.weak][.s|.u].TYPE(pointer, value..., order, scope, volatile)
     llvm::SmallVector<llvm::StringRef> parts;
     name.split(parts, '.');
-    if (parts.size() < 4 || parts[0] != "atomic" || (parts[1] != "global" && parts[1] != "local"))
+    if (parts.size() < 4 || parts[0] != "atomic" ||
+        (parts[1] != "global" && parts[1] != "local" && parts[1] != "flat"))
         return false;
     const llvm::StringRef operation = parts[2];
     if (operation == "load") {
@@ -207,6 +208,16 @@ bool lower_query(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
         result = b.CreateZExtOrTrunc(emit.index("thread_index_in_simdgroup"), emit.result_type());
     } else if (name.starts_with("get_simdgroup_size.")) {
         result = llvm::ConstantInt::get(emit.result_type(), kSimdWidth);
+    } else if (name == "os_log" && emit.num_args() == 6) {
+        // Subsystem, category, type, format, arguments, their size.
+        llvm::SmallVector<llvm::Value*> arguments;
+        for (llvm::Argument& argument : emit.function().args()) {
+            arguments.push_back(argument.getType()->isPointerTy()
+                                    ? b.CreateAddrSpaceCast(&argument, b.getPtrTy())
+                                    : static_cast<llvm::Value*>(&argument));
+        }
+        emit.call_runtime("ingot_os_log", b.getVoidTy(), arguments);
+        result = nullptr;
     } else if (name.starts_with("is_uniform.")) {
         // A hint: the result goes to llvm.assume.
         result = b.getTrue();

@@ -6,8 +6,8 @@
 namespace ingot::metal::jit {
 
 Result<void> lower_builtins(llvm::Module& module, PassState& state) {
-    constexpr Family kFamilies[] = {lower_convert, lower_matrix, lower_query,
-                                    lower_atomic,  lower_math,   lower_integer};
+    constexpr Family kFamilies[] = {lower_convert, lower_matrix,  lower_query, lower_atomic,
+                                    lower_math,    lower_integer, lower_pack};
     define_builtins(module, state, kFamilies);
     return {};
 }

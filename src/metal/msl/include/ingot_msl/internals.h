@@ -3,6 +3,7 @@
 #pragma once
 
 #include "math.h"
+#include "relational.h"
 #include "simdgroup.h"
 
 #define INGOT_INTERNAL_1(name)                            \
@@ -42,7 +43,16 @@ inline auto __metal_frexp(const X& x, int* exponent, bool = true) {
         return metal::name(x);            \
     }
 #define INGOT_INTERNAL_REDUCE(name) INGOT_INTERNAL_ONE(name)
-#define INGOT_INTERNAL_BITS(name) INGOT_INTERNAL_ONE(name)
+// Of the bits of floating-point values.
+#define INGOT_INTERNAL_BITS(name)                                                               \
+    template <typename X>                                                                       \
+    inline X __metal_##name(const X& x) {                                                       \
+        if constexpr (__is_floating_point(X)) {                                                 \
+            return metal::as_type<X>(metal::name(metal::as_type<metal::ingot::bits_of<X>>(x))); \
+        } else {                                                                                \
+            return metal::name(x);                                                              \
+        }                                                                                       \
+    }
 #define INGOT_INTERNAL_FIRST(name) INGOT_INTERNAL_ONE(name)
 #define INGOT_INTERNAL_SHUFFLE(name)                    \
     template <typename X>                               \

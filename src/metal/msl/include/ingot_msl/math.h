@@ -155,7 +155,7 @@ namespace ingot {
 // name(x, where the second result goes): element after element.
 template <typename X, typename Second, typename F>
 inline float_t<X> with_second(const X& x, Second& second, F function) {
-    if constexpr (width<X> == 1) {
+    if constexpr (!is_vector<X>) {
         return function(float_t<X>(x), &second);
     } else {
         float_t<X> result;

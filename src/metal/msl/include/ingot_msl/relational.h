@@ -73,7 +73,7 @@ constexpr bool any(const vec<bool, N>& x) {
 template <typename A, typename B, typename C>
 constexpr ingot::combined_2<A, B> select(const A& a, const B& b, const C& c) {
     using Result = ingot::combined_2<A, B>;
-    if constexpr (ingot::width<Result> == 1) {
+    if constexpr (!ingot::is_vector<Result>) {
         return bool(c) ? Result(b) : Result(a);
     } else {
         Result result(a);

@@ -69,7 +69,7 @@ INGOT_SIMD_BUILTINS(INGOT_SIMD)
 template <typename V, typename F, typename... Values>
 inline V meet(F function, const Values&... values) {
     using T = element_t<V>;
-    if constexpr (width<V> == 1) {
+    if constexpr (!is_vector<V>) {
         return V(function(canonical<T>(values)...));
     } else if constexpr (width<V> <= 4) {
         using Lanes = native<canonical<T>, width<V>>;

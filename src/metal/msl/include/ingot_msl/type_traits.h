@@ -45,8 +45,6 @@ struct type_identity {
 };
 template <typename T>
 using type_identity_t = typename type_identity<T>::type;
-template <typename...>
-using void_t = void;
 
 // A transformation of one type that the compiler has built in.
 #define INGOT_TRANSFORMATION(name) \
@@ -110,7 +108,6 @@ INGOT_QUESTION(is_array)
 INGOT_QUESTION(is_class)
 INGOT_QUESTION(is_compound)
 INGOT_QUESTION(is_const)
-INGOT_QUESTION(is_empty)
 INGOT_QUESTION(is_enum)
 INGOT_QUESTION(is_final)
 INGOT_QUESTION(is_floating_point)
@@ -189,25 +186,6 @@ using _not_ = negation<Condition>;
 
 template <typename T>
 add_rvalue_reference_t<T> declval();
-template <typename T>
-constexpr T&& forward(remove_reference_t<T>& value) {
-    return static_cast<T&&>(value);
-}
-template <typename T>
-constexpr remove_reference_t<T>&& move(T&& value) {
-    return static_cast<remove_reference_t<T>&&>(value);
-}
-template <typename T>
-constexpr void swap(T& a, T& b) {
-    T previous = a;
-    a = b;
-    b = previous;
-}
-template <typename T>
-constexpr T* addressof(T& value) {
-    return __builtin_addressof(value);
-}
-
 template <typename>
 struct result_of;
 template <typename Function, typename... Arguments>

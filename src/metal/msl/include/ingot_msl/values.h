@@ -9,8 +9,8 @@ namespace metal::ingot {
 // type: what arithmetic on a value gives (packed vectors unpack). Not there for other types, which takes a
 // built-in function out of overload resolution.
 template <typename T>
-struct value_of : enable_if<__is_arithmetic(T), T> {
-    using element = T;
+struct value_of : enable_if<__is_arithmetic(T), conditional_t<__is_same(T, double), float, T>> {
+    using element = conditional_t<__is_same(T, double), float, T>;
     template <typename U>
     using with = U;
 };
@@ -29,9 +29,10 @@ using value_t = typename value_of<V>::type;
 template <typename V>
 using element_t = typename value_of<V>::element;
 
-// Integers count as float for functions of floating-point values.
+// Integers count as float for functions of floating-point values, and so does a literal that is still a
+// double.
 template <typename T>
-using as_float_t = conditional_t<__is_floating_point(T), T, float>;
+using as_float_t = conditional_t<__is_floating_point(T) && sizeof(T) <= sizeof(float), T, float>;
 template <typename V, typename Value = value_t<V>>
 using float_t = typename value_of<V>::template with<as_float_t<element_t<V>>>;
 // The type with another element.
@@ -61,7 +62,7 @@ using combined_3 = combined_2<combined_2<A, B>, C>;
 // Element K of a value as a T; every element of a scalar is itself.
 template <int K, typename T, typename V>
 constexpr T element_of(const V& value) {
-    if constexpr (width<V> == 1) {
+    if constexpr (!is_vector<V>) {
         return convert<T>(value);
     } else {
         return convert<T>(value.template get<K>());
@@ -70,7 +71,7 @@ constexpr T element_of(const V& value) {
 // Element i, for loops.
 template <typename V>
 constexpr element_t<V> element_at(const V& value, int i) {
-    if constexpr (width<V> == 1) {
+    if constexpr (!is_vector<V>) {
         return value;
     } else {
         return value[i];
@@ -87,7 +88,7 @@ constexpr Result each_of(sequence<int, K...>, F function, const V&... values) {
 // function(elements of type T of values...) for each element of Result.
 template <typename Result, typename T = element_t<Result>, typename F, typename... V>
 constexpr Result each(F function, const V&... values) {
-    if constexpr (width<Result> == 1) {
+    if constexpr (!is_vector<Result>) {
         return function(convert<T>(values)...);
     } else {
         return each_of<Result, T>(indices<width<Result>>{}, function, values...);

@@ -17,7 +17,16 @@ struct packed_vec;
 namespace ingot {
 
 template <typename T>
-inline constexpr int width = __is_arithmetic(T) || __is_enum(T) ? 1 : 0;
+inline constexpr bool is_scalar = __is_arithmetic(T) || __is_enum(T);
+template <typename T>
+inline constexpr bool is_vector = false;
+template <typename T, int N>
+inline constexpr bool is_vector<vec<T, N>> = true;
+template <typename T, int N>
+inline constexpr bool is_vector<packed_vec<T, N>> = true;
+// Elements of a scalar or vector; 0 of anything else.
+template <typename T>
+inline constexpr int width = is_scalar<T> ? 1 : 0;
 template <typename T, int N>
 inline constexpr int width<vec<T, N>> = N;
 template <typename T, int N>
@@ -248,10 +257,10 @@ template <int K, typename T, typename First, typename... Rest>
 constexpr T pick(const First& first, const Rest&... rest) {
     if constexpr (K >= width<First>) {
         return pick<K - width<First>, T>(rest...);
-    } else if constexpr (width<First> == 1) {
-        return convert<T>(first);
-    } else {
+    } else if constexpr (is_vector<First>) {
         return convert<T>(first.template get<K>());
+    } else {
+        return convert<T>(first);
     }
 }
 
@@ -321,12 +330,22 @@ struct vec : ingot::vec_storage<T, N> {
         requires(!__is_same(T, U))
     constexpr explicit vec(const packed_vec<U, N>& other) : vec(vec<U, N>(other)) {}
     // One scalar an element.
-    template <typename... E>
-        requires(N > 1 && sizeof...(E) == N && ((ingot::width<E> < 2) && ...))
-    constexpr vec(const E&... e) : storage(ingot::convert<T>(e)...) {}
+    template <typename A, typename B, typename... E>
+        requires(2 + sizeof...(E) == N && !ingot::is_vector<A> && !ingot::is_vector<B> &&
+                 (!ingot::is_vector<E> && ...))
+    constexpr vec(const A& a, const B& b, const E&... e)
+        : storage(ingot::convert<T>(a), ingot::convert<T>(b), ingot::convert<T>(e)...) {}
+    // Braces around fewer scalars leave zeros. (C++ can't tell braces from parentheses, where Metal refuses
+    // it.)
+    template <typename A, typename B, typename... E>
+        requires(2 + sizeof...(E) < N && N <= 4 && ingot::is_scalar<A> && ingot::is_scalar<B> &&
+                 (ingot::is_scalar<E> && ...))
+    constexpr vec(const A& a, const B& b, const E&... e)
+        : vec(ingot::indices<N>{}, a, b, e..., vec<T, 4>(T(0))) {}
     // Scalars and vectors whose elements add up to N.
     template <typename A, typename B, typename... Rest>
-        requires(2 + sizeof...(Rest) < N && ingot::width<A> > 0 &&
+        requires((ingot::is_vector<A> || ingot::is_vector<B> || (ingot::is_vector<Rest> || ...)) &&
+                 ingot::width<A> > 0 && ingot::width<B> > 0 &&
                  ingot::width<A> + ingot::width<B> + (ingot::width<Rest> + ... + 0) == N)
     constexpr vec(const A& a, const B& b, const Rest&... rest) : vec(ingot::indices<N>{}, a, b, rest...) {}
 
