@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "metal/exec/fibers/matmul.h"
 #include "metal/exec/fibers/matrix.h"
 #include "metal/exec/fibers/scheduler.h"
 #include "metal/exec/fibers/simd_functions.h"
@@ -31,6 +32,8 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_matmul2d", ingot_matmul2d),
     symbol("ingot_cooperative_copy", ingot_cooperative_copy),
     symbol("ingot_cooperative_coordinate", ingot_cooperative_coordinate),
+    symbol("ingot_cooperative_spoil", ingot_cooperative_spoil),
+    symbol("ingot_cooperative_reduce", ingot_cooperative_reduce),
 };
 
 constexpr const char* kLibraryName = "libingot_metal_jit.so";

@@ -162,11 +162,12 @@ Result<void> check_module(const llvm::Module& module) {
 }
 
 Result<void> verify(const llvm::Module& module, std::string_view after) {
+    constexpr size_t kMaxVerifierText = 400;  // the complaint and the instructions it is about
     std::string text;
     llvm::raw_string_ostream stream(text);
     if (!llvm::verifyModule(module, &stream)) return {};
     return fail(ErrorKind::kCorrupt, "LLVM's verifier refuses the module after {}: {}", after,
-                text.substr(0, text.find('\n')));
+                text.substr(0, kMaxVerifierText));
 }
 
 Result<std::unique_ptr<llvm::Module>> import_module(std::span<const std::byte> bytes, std::string_view name,

@@ -113,8 +113,7 @@ Result<void> Worker::prepare(const Shared& shared) {
         simdgroups_ = aligned_array<Simdgroup>(kMaxSimdgroups);
     }
     if (shared.kernel.matrix_batches != 0 && !matrices_) {
-        matrices_ =
-            aligned_array<float>(size_t{kMaxThreadsPerThreadgroup / kSimdWidth} * 2 * kMatrixSlots * 64);
+        matrices_ = aligned_array<float>(size_t{kMaxThreadsPerThreadgroup / kSimdWidth} * kMatrixSlots * 64);
     }
     INGOT_ASSIGN(group_.arena, arena_.reserve());
     // A kernel without meetings needs one fiber at a time: its stack catches overflows as the others' do.
@@ -175,9 +174,7 @@ void Worker::set_shape(const uint32_t threads[3]) {
         Simdgroup& simdgroup = simdgroups_[i];
         simdgroup.index = i;
         simdgroup.group = &group_;
-        for (uint32_t half = 0; half < 2 && matrices_; ++half) {
-            simdgroup.matrices[half] = matrices_.get() + (size_t{i} * 2 + half) * kMatrixSlots * 64;
-        }
+        if (matrices_) simdgroup.matrices = matrices_.get() + size_t{i} * kMatrixSlots * 64;
     }
 }
 

@@ -29,17 +29,20 @@ struct Lane {
 // Runs once per meeting on the last lane's fiber, for the lanes in `mask`.
 using MeetFunction = void (*)(Simdgroup*, uint32_t mask, uint32_t parity, const void* argument);
 
-// 8x8 matrices that a simdgroup can hold for one batch of products.
-constexpr uint32_t kMatrixSlots = 160;
+// 8x8 matrices that a simdgroup can hold: operands and results of one batch of products, and behind them
+// accumulators that stay while a loop runs.
+constexpr uint32_t kBatchSlots = 160;
+constexpr uint32_t kMatrixSlots = kBatchSlots + 96;
 
 struct alignas(64) Simdgroup {
     uint32_t runnable, arrived, live, waiting;  // masks of lanes
-    uint32_t epoch;  // meetings so far; its low bit selects a half of the buffers below
+    uint32_t epoch;                             // meetings so far; its low bit selects a half of in, in2, out
     uint32_t index;
     Group* group;
     MeetFunction function;
     const void* argument;
-    float* matrices[2];  // kMatrixSlots matrices of 64 floats each
+    // kMatrixSlots matrices of 64 floats. One set is enough: others' elements are read in meetings only.
+    float* matrices;
     uint64_t in[2][kSimdWidth], in2[2][kSimdWidth], out[2][kSimdWidth];
 };
 

@@ -4,7 +4,7 @@
 
 #if defined(__x86_64__) && !defined(__clang__)
 #define INGOT_METAL_VECTOR_CLONES \
-    __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define INGOT_METAL_VECTOR_CLONES
 #endif
@@ -37,9 +37,9 @@ void run_program(float* matrices, const uint32_t* program, uint32_t count) {
     }
 }
 
-void run(Simdgroup* simdgroup, uint32_t, uint32_t parity, const void* argument) {
+void run(Simdgroup* simdgroup, uint32_t, uint32_t, const void* argument) {
     const auto* program = static_cast<const uint32_t*>(argument);
-    run_program(simdgroup->matrices[parity], program + 1, program[0]);
+    run_program(simdgroup->matrices, program + 1, program[0]);
 }
 
 }  // namespace

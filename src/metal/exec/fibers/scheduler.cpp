@@ -2,27 +2,18 @@
 
 #include <bit>
 
-#include <boost/context/detail/fcontext.hpp>
-
 #include "base/check.h"
+#include "metal/exec/fibers/context.h"
 
 namespace ingot::metal::fibers {
 namespace {
 
-namespace ctx = boost::context::detail;
-
 // The group this worker is inside of; only a fiber's first instant needs it.
 thread_local Group* starting_group = nullptr;
 
-// Resumes `to`, leaving the caller's context in *save.
-void jump(void** save, void* to) {
-    const ctx::transfer_t from = ctx::jump_fcontext(to, save);
-    *static_cast<void**>(from.data) = from.fctx;
-}
-
 void switch_lane(Lane* from, Lane* to) {
     to->group->current = to;
-    jump(&from->context, to->context);
+    ingot_switch_context(&from->context, to->context);
 }
 
 // The lane of `mask` that follows `after`, round robin.
@@ -105,17 +96,16 @@ void wait(Lane* me) {
     Lane* next = pick_lane(simdgroup, me->lane);
     void* unused;
     if (next == nullptr) {
-        jump(&unused, group->host_context);
+        ingot_switch_context(&unused, group->host_context);
     } else {
         group->current = next;
-        jump(&unused, next->context);
+        ingot_switch_context(&unused, next->context);
     }
     INGOT_CHECK(false, "a thread that ended was resumed");
     __builtin_unreachable();
 }
 
-void fiber_main(ctx::transfer_t from) {
-    *static_cast<void**>(from.data) = from.fctx;
+void fiber_main() {
     Group* group = starting_group;
     Lane* me = group->current;
     if (me == nullptr) {
@@ -143,22 +133,22 @@ void meet(Lane* me, MeetFunction function, const void* argument) {
 void run_group(Group* group) {
     starting_group = group;
     group->current = &group->lanes[0];
-    jump(&group->host_context, group->current->context);
+    ingot_switch_context(&group->host_context, group->current->context);
 }
 
 void run_serial(Group* group, void* context) {
     starting_group = group;
     group->current = nullptr;
-    jump(&group->host_context, context);
+    ingot_switch_context(&group->host_context, context);
 }
 
-void* make_context(void* stack_top, size_t stack_bytes) {
-    return ctx::make_fcontext(stack_top, stack_bytes, fiber_main);
+void* make_lane_context(void* stack_top, size_t stack_bytes) {
+    return make_context(stack_top, stack_bytes, fiber_main);
 }
 
 void abandon_group(Group* group) {
     void* unused;
-    jump(&unused, group->host_context);
+    ingot_switch_context(&unused, group->host_context);
     __builtin_unreachable();
 }
 

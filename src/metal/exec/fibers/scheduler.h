@@ -11,8 +11,8 @@ namespace ingot::metal::fibers {
 // Waits for the simdgroup's live lanes; the last one runs `function` (may be null) for all.
 void meet(Lane* me, MeetFunction function, const void* argument);
 
-// Runs the group's threads from start to end on the calling thread. `make_context(lane)` must have been done
-// for every lane (stacks.h).
+// Runs the group's threads from start to end on the calling thread. Every lane must have a fresh
+// context (stacks.h).
 void run_group(Group* group);
 
 // Runs the group's threads one after the other, each to its end, on one fiber that starts in `context`: for
@@ -20,7 +20,7 @@ void run_group(Group* group);
 void run_serial(Group* group, void* context);
 
 // A context that starts a fiber when resumed, for stacks.h.
-void* make_context(void* stack_top, size_t stack_bytes);
+void* make_lane_context(void* stack_top, size_t stack_bytes);
 
 // Leaves the group's fibers where they are and returns from run_group.
 [[noreturn]] void abandon_group(Group* group);

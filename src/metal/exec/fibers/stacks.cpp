@@ -1,7 +1,5 @@
 #include "metal/exec/fibers/stacks.h"
 
-#include <bit>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,7 +26,9 @@ void StackPool::release() {
 
 Result<void> StackPool::reserve(size_t count, size_t usable_bytes) {
     const size_t page = size_t(::sysconf(_SC_PAGESIZE));
-    const size_t stride = std::bit_ceil(usable_bytes + kColours * kColourBytes + page);
+    // An odd number of pages: with a power of two the tops of all stacks would compete for few entries of the
+    // processor's address translation.
+    const size_t stride = ((usable_bytes + kColours * kColourBytes + page) / page | 1) * page + 2 * page;
     if (count <= count_ && stride <= stride_bytes_) return {};
     release();
     void* memory = ::mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
@@ -52,7 +52,7 @@ Result<void> StackPool::reserve(size_t count, size_t usable_bytes) {
 void* StackPool::fresh_context(size_t index) const {
     const size_t colour = index * 5 % kColours * kColourBytes;
     unsigned char* top = base_ + (index + 1) * stride_bytes_ - colour;
-    return make_context(top, stride_bytes_ - colour);
+    return make_lane_context(top, stride_bytes_ - colour);
 }
 
 }  // namespace ingot::metal::fibers

@@ -2,184 +2,88 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
-#include <numeric>
-#include <vector>
+#include <limits>
 
-#include "base/half.h"
+#include "metal/exec/fibers/element_rows.h"
+#include "metal/exec/fibers/operands.h"
 #include "metal/exec/fibers/scheduler.h"
-
-#if defined(__x86_64__) && !defined(__clang__)
-#define INGOT_METAL_VECTOR_CLONES \
-    __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
-#else
-#define INGOT_METAL_VECTOR_CLONES
-#endif
 
 namespace ingot::metal::fibers {
 namespace {
 
-constexpr int kFragment = 16;         // rows and columns of a NAX fragment
-constexpr int kFragmentElements = 8;  // of one lane
-
-int element_bytes(TensorType type) {
-    return type == TensorType::kF32 || type == TensorType::kI32 ? 4 : type == TensorType::kI8 ? 1 : 2;
-}
-
-float load_element(const char* at, TensorType type) {
-    uint16_t bits;
-    switch (type) {
-        case TensorType::kF16:
-            std::memcpy(&bits, at, 2);
-            return half_to_float(bits);
-        case TensorType::kBF16:
-            std::memcpy(&bits, at, 2);
-            return bfloat16_to_float(bits);
-        case TensorType::kI32: {
-            int32_t value;
-            std::memcpy(&value, at, 4);
-            return float(value);
-        }
-        case TensorType::kI8:
-            return float(*reinterpret_cast<const int8_t*>(at));
-        case TensorType::kF32:
-            break;
+void move_element(char* to, TensorType to_type, const char* from, TensorType from_type) {
+    if (to_type == from_type) {
+        std::memcpy(to, from, size_t(bytes_of(to_type)));
+    } else if (is_integer(to_type) && is_integer(from_type)) {
+        int32_t value = 0;
+        read_elements(&value, from, 1, from_type);
+        write_elements(to, &value, 1, to_type);
+    } else {
+        float value = 0;
+        read_elements(&value, from, 1, from_type);
+        write_elements(to, &value, 1, to_type);
     }
-    float value;
-    std::memcpy(&value, at, 4);
-    return value;
 }
 
-// Operands of one product as row-major floats; reused by each worker.
-struct Scratch {
-    std::vector<float> left, right, destination, stored;
+struct Reduction {
+    CooperativeShape shape;
+    TensorType type;
+    bool by_columns;
+    uint32_t operation, identity_bits;
 };
 
-float* sized(std::vector<float>& buffer, size_t count) {
-    if (buffer.size() < count) buffer.resize(count);
-    return buffer.data();
+template <typename Number>
+Number combine(uint32_t operation, Number a, Number b) {
+    constexpr uint32_t kSum = 0, kMin = 1;
+    if (operation == kSum) return a + b;
+    // As min and max have it, a NaN loses against a number.
+    return operation == kMin ? (b < a || a != a ? b : a) : (a < b || a != a ? b : a);
 }
 
-// One lane's elements to their places in `out`, or back.
-template <typename Visit>
-void for_each_element(CooperativeLayout layout, int lane, int rows, int columns, Visit visit) {
-    const int count = rows * columns / int(kSimdWidth);
+template <typename Number>
+void reduce(const Reduction& r, const Lanes& from, const Lanes& to) {
+    static thread_local Scratch<Number> whole, results;
+    const Rectangle all{0, 0, r.shape.rows, r.shape.columns};
+    Number* data = whole.sized(size_t(all.rows) * all.columns);
+    const Dense<Number> dense{data, all.columns, 1};
+    read_lanes(dense, from, r.shape, all, r.type);
+    Number identity = 0;
+    read_elements(&identity, &r.identity_bits, 1, r.type);
+    const int count = r.by_columns ? all.columns : all.rows, length = r.by_columns ? all.rows : all.columns;
+    const ptrdiff_t next = r.by_columns ? 1 : all.columns, step = r.by_columns ? all.columns : 1;
+    Number* reduced = results.sized(size_t(count));
     for (int i = 0; i < count; ++i) {
-        const Place place = place_of(layout, lane, i, rows, columns);
-        visit(i, size_t(place.row) * columns + place.column);
+        reduced[i] = identity;
+        for (int k = 0; k < length; ++k)
+            reduced[i] = combine(r.operation, reduced[i], data[i * next + k * step]);
     }
+    for (int row = 0; row < all.rows; ++row) {
+        for (int c = 0; c < all.columns; ++c)
+            data[row * dense.row_stride + c] = reduced[r.by_columns ? c : row];
+    }
+    write_lanes(to, Dense<const Number>{data, all.columns, 1}, r.shape, all, r.type);
 }
 
-void gather_lanes(float* out, const uint64_t* elements, uint32_t mask, int rows, int columns, TensorType type,
-                  CooperativeLayout layout) {
-    const int bytes = element_bytes(type);
-    for (; mask != 0; mask &= mask - 1) {
-        const int lane = std::countr_zero(mask);
-        const char* from = reinterpret_cast<const char*>(elements[lane]);
-        for_each_element(layout, lane, rows, columns,
-                         [&](int i, size_t at) { out[at] = load_element(from + i * bytes, type); });
-    }
-}
-
-void gather_view(float* out, const TensorView& view, int rows, int columns, TensorType type) {
-    const int bytes = element_bytes(type);
-    for (int r = 0; r < rows; ++r) {
-        for (int c = 0; c < columns; ++c) {
-            const bool inside = r < view.extent(1) && c < view.extent(0);
-            const int64_t at = r * view.stride(1) + c * view.stride(0);
-            out[size_t(r) * columns + c] = inside ? load_element(view.data + at * bytes, type) : 0.0f;
-        }
-    }
-}
-
-// The operand as rows x columns of its logical shape, whichever way it is stored.
-void gather(float* out, Scratch& scratch, const uint64_t* pointers, uint32_t mask, int rows, int columns,
-            bool transposed, uint32_t code, CooperativeLayout layout) {
-    const int stored_rows = transposed ? columns : rows, stored_columns = transposed ? rows : columns;
-    float* stored = transposed ? sized(scratch.stored, size_t(rows) * columns) : out;
-    const auto type = TensorType(code & 0xFF);
-    if (code & 0x100) {
-        const auto* view = reinterpret_cast<const TensorView*>(pointers[std::countr_zero(mask)]);
-        gather_view(stored, *view, stored_rows, stored_columns, type);
+void run_reduction(const Reduction& r, const Lanes& from, const Lanes& to) {
+    if (is_integer(r.type)) {
+        reduce<int32_t>(r, from, to);
     } else {
-        gather_lanes(stored, pointers, mask, stored_rows, stored_columns, type, layout);
-    }
-    if (!transposed) return;
-    for (int r = 0; r < rows; ++r) {
-        for (int c = 0; c < columns; ++c) out[size_t(r) * columns + c] = stored[size_t(c) * rows + r];
+        reduce<float>(r, from, to);
     }
 }
 
-typedef float Block __attribute__((vector_size(64)));  // 16 floats
-
-// c[m, n] += a[m, k] * b[k, n]; tiles of 2 x 16 in registers where n allows it.
-INGOT_METAL_VECTOR_CLONES
-void multiply(float* c, const float* a, const float* b, int m, int n, int k) {
-    const int wide = n / kFragment * kFragment;
-    for (int i = 0; i < m; ++i) {
-        for (int j = 0; j < wide; j += kFragment) {
-            Block sum;
-            std::memcpy(&sum, c + size_t(i) * n + j, sizeof sum);
-            for (int p = 0; p < k; ++p) {
-                Block row;
-                std::memcpy(&row, b + size_t(p) * n + j, sizeof row);
-                sum += a[size_t(i) * k + p] * row;
-            }
-            std::memcpy(c + size_t(i) * n + j, &sum, sizeof sum);
-        }
-        for (int j = wide; j < n; ++j) {
-            float sum = c[size_t(i) * n + j];
-            for (int p = 0; p < k; ++p) sum += a[size_t(i) * k + p] * b[size_t(p) * n + j];
-            c[size_t(i) * n + j] = sum;
-        }
-    }
+void reduce_for_simdgroup(Simdgroup* s, uint32_t mask, uint32_t parity, const void* argument) {
+    run_reduction(*static_cast<const Reduction*>(argument), {s->in[parity], mask, 0},
+                  {s->out[parity], mask, 0});
 }
 
-struct MatmulCall {
-    const MatmulDescriptor* descriptor;
-    uint32_t left_code, right_code;
-    CooperativeLayout layout;
-};
-
-void run_matmul(Simdgroup* s, uint32_t mask, uint32_t parity, const void* argument) {
-    static thread_local Scratch scratch;
-    const auto& call = *static_cast<const MatmulCall*>(argument);
-    const MatmulDescriptor& d = *call.descriptor;
-    float* a = sized(scratch.left, size_t(d.m) * d.k);
-    float* b = sized(scratch.right, size_t(d.k) * d.n);
-    float* c = sized(scratch.destination, size_t(d.m) * d.n);
-    gather(a, scratch, s->in[parity], mask, d.m, d.k, d.transpose_left, call.left_code, call.layout);
-    gather(b, scratch, s->in2[parity], mask, d.k, d.n, d.transpose_right, call.right_code, call.layout);
-    if (d.mode == 1) {
-        gather_lanes(c, s->out[parity], mask, d.m, d.n, TensorType::kF32, call.layout);
-    } else {
-        std::fill_n(c, size_t(d.m) * d.n, 0.0f);
-    }
-    multiply(c, a, b, d.m, d.n, d.k);
-    for (; mask != 0; mask &= mask - 1) {
-        const int lane = std::countr_zero(mask);
-        float* to = reinterpret_cast<float*>(s->out[parity][lane]);
-        for_each_element(call.layout, lane, d.m, d.n, [&](int i, size_t at) { to[i] = c[at]; });
-    }
+int thread_of_scope(const Lane& lane, uint32_t threads) {
+    return int(lane.thread % threads);
 }
 
 }  // namespace
-
-Place place_of(CooperativeLayout layout, int lane, int element, int rows, int columns) {
-    if (layout == CooperativeLayout::kNax && rows % kFragment == 0 && columns % kFragment == 0) {
-        const int fragment = element / kFragmentElements, i = element % kFragmentElements, quad = lane >> 2;
-        const int across = columns / kFragment;
-        return {fragment / across * kFragment + ((quad & 4) | ((lane >> 1) & 3)) + 8 * (i >> 2),
-                fragment % across * kFragment + ((quad & 2) | (lane & 1)) * 4 + (i & 3)};
-    }
-    const int count = rows * columns;
-    int index = element * int(kSimdWidth) + lane;
-    // Any multiplier without a common factor permutes the elements.
-    if (layout == CooperativeLayout::kScrambled && std::gcd(37, count) == 1)
-        index = int(int64_t{37} * index % count);
-    return {index / columns, index % columns};
-}
-
 }  // namespace ingot::metal::fibers
 
 using namespace ingot::metal::fibers;
@@ -199,7 +103,7 @@ extern "C" void ingot_tensor_slice(TensorView* to, const TensorView* from, uint3
     to->data = from->data;
     to->type = from->type;
     to->rank = int32_t(rank);
-    const int bytes = element_bytes(TensorType(from->type));
+    const int bytes = bytes_of(TensorType(from->type));
     for (int i = 0; i < int(rank); ++i) {
         to->data += origin[i] * from->stride(i) * bytes;
         to->sizes[i] = std::min(extents[i], from->extent(i) - origin[i]);
@@ -207,39 +111,62 @@ extern "C" void ingot_tensor_slice(TensorView* to, const TensorView* from, uint3
     }
 }
 
-extern "C" void ingot_matmul2d(Lane* me, const MatmulDescriptor* descriptor, const void* left,
-                               uint32_t left_code, const void* right, uint32_t right_code, float* destination,
-                               uint32_t layout) {
-    Simdgroup* s = me->simdgroup;
-    const uint32_t parity = s->epoch & 1;
-    s->in[parity][me->lane] = reinterpret_cast<uint64_t>(left);
-    s->in2[parity][me->lane] = reinterpret_cast<uint64_t>(right);
-    s->out[parity][me->lane] = reinterpret_cast<uint64_t>(destination);
-    const MatmulCall call{descriptor, left_code, right_code, CooperativeLayout(layout)};
-    meet(me, run_matmul, &call);
-}
-
-extern "C" void ingot_cooperative_copy(Lane* me, char* elements, const TensorView* view, int32_t rows,
-                                       int32_t columns, uint32_t bytes, uint32_t is_store, uint32_t layout) {
-    const int count = rows * columns / int(ingot::metal::kSimdWidth);
-    for (int i = 0; i < count; ++i) {
-        const Place place = place_of(CooperativeLayout(layout), int(me->lane), i, rows, columns);
+extern "C" void ingot_cooperative_copy(Lane* me, char* elements, uint32_t element_type,
+                                       const TensorView* view, uint32_t view_type, int32_t rows,
+                                       int32_t columns, uint32_t is_store, uint32_t threads,
+                                       uint32_t layout) {
+    const CooperativeShape shape{CooperativeLayout(layout), int(threads), rows, columns};
+    const auto held = TensorType(element_type), stored = TensorType(view_type);
+    const int thread = thread_of_scope(*me, threads), capacity = shape.capacity();
+    for (int i = 0; i < capacity; ++i) {
+        const Place place = place_of(shape, thread, i);
+        if (place.row >= rows) continue;
         const bool inside = place.column < view->extent(0) && place.row < view->extent(1);
-        char* memory = view->data + (place.column * view->stride(0) + place.row * view->stride(1)) * bytes;
-        char* element = elements + size_t(i) * bytes;
+        char* memory =
+            view->data + (place.column * view->stride(0) + place.row * view->stride(1)) * bytes_of(stored);
+        char* element = elements + ptrdiff_t{i} * bytes_of(held);
         if (is_store) {
-            if (inside) std::memcpy(memory, element, bytes);
+            if (inside) move_element(memory, stored, element, held);
         } else if (inside) {
-            std::memcpy(element, memory, bytes);
+            move_element(element, held, memory, stored);
         } else {
-            std::memset(element, 0, bytes);
+            std::memset(element, 0, size_t(bytes_of(held)));
         }
     }
 }
 
-extern "C" void ingot_cooperative_coordinate(Lane* me, int32_t element, int32_t rows, int32_t columns,
-                                             int32_t* column_and_row, uint32_t layout) {
-    const Place place = place_of(CooperativeLayout(layout), int(me->lane), element, rows, columns);
+extern "C" uint32_t ingot_cooperative_coordinate(Lane* me, int32_t element, int32_t rows, int32_t columns,
+                                                 int32_t* column_and_row, uint32_t threads, uint32_t layout) {
+    const CooperativeShape shape{CooperativeLayout(layout), int(threads), rows, columns};
+    const Place place = place_of(shape, thread_of_scope(*me, threads), element);
     column_and_row[0] = place.column;
     column_and_row[1] = place.row;
+    return place.row < rows ? 1 : 0;
+}
+
+extern "C" void ingot_cooperative_spoil(char* elements, uint32_t count, uint32_t element_bytes) {
+    // Little-endian 0x7FFF is a NaN of every float type.
+    for (uint32_t i = 0; i < count; ++i) {
+        std::memset(elements + size_t{i} * element_bytes, 0xFF, element_bytes);
+        elements[size_t{i} * element_bytes + element_bytes - 1] = 0x7F;
+    }
+}
+
+extern "C" void ingot_cooperative_reduce(Lane* me, const char* from, char* to, uint32_t type, int32_t rows,
+                                         int32_t columns, uint32_t by_columns, uint32_t operation,
+                                         uint32_t identity_bits, uint32_t threads, uint32_t layout) {
+    const Reduction reduction{{CooperativeLayout(layout), int(threads), rows, columns},
+                              TensorType(type),
+                              by_columns != 0,
+                              operation,
+                              identity_bits};
+    const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(from), reinterpret_cast<uint64_t>(to)};
+    if (threads < ingot::metal::kSimdWidth) {
+        return run_reduction(reduction, {&pointers[0], 1, 0}, {&pointers[1], 1, 0});
+    }
+    Simdgroup* s = me->simdgroup;
+    const uint32_t parity = s->epoch & 1;
+    s->in[parity][me->lane] = pointers[0];
+    s->out[parity][me->lane] = pointers[1];
+    meet(me, reduce_for_simdgroup, &reduction);
 }

@@ -76,15 +76,16 @@ llvm::Value* matrix_offset(Emitter& emit, unsigned first, unsigned column) {
     return b.CreateAdd(b.CreateMul(x, stride_x), b.CreateMul(y, stride_y));
 }
 
+// Both elements at once, so that neighbours in memory are loaded and converted together.
 llvm::Value* to_fragment(Emitter& emit, llvm::Value* matrix) {
     llvm::IRBuilder<>& b = emit.b();
-    llvm::Value* fragment = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getFloatTy(), 2));
+    llvm::Type* element = matrix->getType()->getScalarType();
+    llvm::Value* fragment = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, 2));
     for (uint64_t i = 0; i < 2; ++i) {
-        llvm::Value* element = b.CreateExtractElement(matrix, i);
-        if (!element->getType()->isFloatTy()) element = b.CreateFPExt(element, b.getFloatTy());
-        fragment = b.CreateInsertElement(fragment, element, i);
+        fragment = b.CreateInsertElement(fragment, b.CreateExtractElement(matrix, i), i);
     }
-    return fragment;
+    return element->isFloatTy() ? fragment
+                                : b.CreateFPExt(fragment, llvm::FixedVectorType::get(b.getFloatTy(), 2));
 }
 
 llvm::Value* from_elements(Emitter& emit, llvm::Value* first, llvm::Value* second) {

@@ -2,7 +2,8 @@
 // few meetings: a batch ends before the first instruction that needs one of its results for anything but a
 // further accumulation, and before any other meeting. Operands go to the simdgroup's matrix slots, the
 // program (which slots to multiply) is a constant; see fibers/matrix.h. One meeting per product would cost
-// six times the arithmetic.
+// six times the arithmetic. Accumulators of a loop stay in slots of their own from its start to its end
+// (resident_matrices.h).
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Constants.h>
@@ -11,6 +12,7 @@
 
 #include "metal/exec/fibers/lane.h"
 #include "metal/jit/passes/passes.h"
+#include "metal/jit/passes/resident_matrices.h"
 
 namespace ingot::metal::jit {
 namespace {
@@ -18,7 +20,7 @@ namespace {
 using fibers::Lane;
 using fibers::Simdgroup;
 
-constexpr uint64_t kMatrixElements = 64;
+using ResidentSlots = llvm::DenseMap<llvm::CallInst*, uint32_t>;
 
 struct Batch {
     llvm::SmallVector<llvm::CallInst*> products;
@@ -53,16 +55,20 @@ bool depends_on(const Batch& batch, const llvm::Instruction& instruction, bool p
 }
 
 // Adds a product; false if it must start the next batch.
-bool add_product(Batch& batch, llvm::CallInst& call) {
+bool add_product(Batch& batch, llvm::CallInst& call, const ResidentSlots& resident) {
     constexpr uint32_t kSlotsPerProduct = 3;
-    if (batch.num_slots + kSlotsPerProduct > fibers::kMatrixSlots) return false;
+    if (batch.num_slots + kSlotsPerProduct > fibers::kBatchSlots) return false;
     llvm::Value* accumulator = call.getArgOperand(2);
+    const auto in_place = resident.find(&call);
     const auto chained = batch.result_slot.find(accumulator);
-    if (chained != batch.result_slot.end() && !accumulator->hasOneUse()) return false;
+    const bool is_resident = in_place != resident.end(), is_chained = chained != batch.result_slot.end();
+    if (is_chained && !is_resident && !accumulator->hasOneUse()) return false;
     const uint32_t a = batch.slot_of_operand(call.getArgOperand(0));
     const uint32_t b = batch.slot_of_operand(call.getArgOperand(1));
     uint32_t c = 0;
-    if (chained != batch.result_slot.end()) {
+    if (is_resident) {
+        c = in_place->second;
+    } else if (is_chained) {
         c = chained->second;
     } else {
         c = batch.num_slots++;  // a slot of its own: the product overwrites it
@@ -75,7 +81,7 @@ bool add_product(Batch& batch, llvm::CallInst& call) {
     return true;
 }
 
-Batch collect(llvm::CallInst& first, const llvm::Function* mma, bool single) {
+Batch collect(llvm::CallInst& first, const llvm::Function* mma, const ResidentSlots& resident, bool single) {
     Batch batch;
     for (auto it = first.getIterator();; ++it) {
         llvm::Instruction& instruction = *it;
@@ -87,26 +93,26 @@ Batch collect(llvm::CallInst& first, const llvm::Function* mma, bool single) {
             return batch;
         if (!product) continue;
         if ((single && !batch.products.empty()) ||
-            !add_product(batch, llvm::cast<llvm::CallInst>(instruction))) {
+            !add_product(batch, llvm::cast<llvm::CallInst>(instruction), resident)) {
             return batch;
         }
     }
 }
 
-// Address of this lane's element in matrix slot 0 of the half that the coming meeting uses.
-llvm::Value* lane_elements(llvm::IRBuilder<>& b, llvm::Value* lane) {
+// Address of this lane's first element in matrix slot 0.
+llvm::Value* lane_elements(llvm::Function& entry) {
+    llvm::IRBuilder<> b(&*entry.getEntryBlock().getFirstInsertionPt());
+    llvm::Value* lane = entry.getArg(0);
     const auto field = [&](llvm::Type* type, llvm::Value* record, size_t offset) {
         return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset));
     };
     llvm::Value* simdgroup = field(b.getPtrTy(), lane, offsetof(Lane, simdgroup));
-    llvm::Value* parity = b.CreateAnd(field(b.getInt32Ty(), simdgroup, offsetof(Simdgroup, epoch)), 1);
-    llvm::Value* halves =
-        b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), simdgroup, offsetof(Simdgroup, matrices));
-    llvm::Value* base = b.CreateLoad(b.getPtrTy(), b.CreateGEP(b.getPtrTy(), halves, parity));
-    return b.CreateGEP(b.getFloatTy(), base, field(b.getInt32Ty(), lane, offsetof(Lane, matrix_element)));
+    llvm::Value* matrices = field(b.getPtrTy(), simdgroup, offsetof(Simdgroup, matrices));
+    return b.CreateGEP(b.getFloatTy(), matrices, field(b.getInt32Ty(), lane, offsetof(Lane, matrix_element)));
 }
 
-void emit_batch(Batch& batch, llvm::Module& module, llvm::Value* lane) {
+void emit_batch(Batch& batch, llvm::Module& module, llvm::Value* lane, llvm::Value* elements,
+                const ResidentSlots& resident) {
     llvm::IRBuilder<> b(batch.end);
     auto* fragment = llvm::FixedVectorType::get(b.getFloatTy(), 2);
     std::vector<uint32_t> program{uint32_t(batch.products.size())};
@@ -114,12 +120,8 @@ void emit_batch(Batch& batch, llvm::Module& module, llvm::Value* lane) {
     auto* data = llvm::ConstantDataArray::get(module.getContext(), program);
     auto* global = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::InternalLinkage,
                                             data, "ingot.products");
-    llvm::Value* elements = lane_elements(b, lane);
-    const auto slot_address = [&](uint32_t slot) {
-        return b.CreateConstInBoundsGEP1_64(b.getFloatTy(), elements, kMatrixElements * slot);
-    };
     for (const auto& [value, slot] : batch.operands)
-        b.CreateAlignedStore(value, slot_address(slot), llvm::Align(8));
+        b.CreateAlignedStore(value, matrix_slot(b, elements, slot), llvm::Align(8));
     auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy()}, false);
     auto* run =
         llvm::cast<llvm::Function>(module.getOrInsertFunction("ingot_multiply_matrices", type).getCallee());
@@ -127,14 +129,15 @@ void emit_batch(Batch& batch, llvm::Module& module, llvm::Value* lane) {
     run->addFnAttr(llvm::Attribute::NoUnwind);
     b.CreateCall(run, {lane, global});
     for (llvm::CallInst* product : batch.products) {
-        bool continued = false;
+        bool continued = resident.contains(product);
         for (const llvm::User* user : product->users()) {
             continued |= batch.members.contains(const_cast<llvm::User*>(user));
         }
         // An accumulator that a later member went on with exists in its slot only.
         llvm::Value* result = llvm::PoisonValue::get(fragment);
         if (!continued) {
-            result = b.CreateAlignedLoad(fragment, slot_address(batch.result_slot[product]), llvm::Align(8));
+            llvm::Value* slot = matrix_slot(b, elements, batch.result_slot[product]);
+            result = b.CreateAlignedLoad(fragment, slot, llvm::Align(8));
         }
         product->replaceAllUsesWith(result);
     }
@@ -148,6 +151,9 @@ Result<void> batch_matrices(llvm::Module& module, PassState& state) {
     llvm::Function* entry = module.getFunction(kEntryName);
     if (mma == nullptr || entry == nullptr) return {};
     llvm::Value* lane = entry->getArg(0);
+    llvm::Value* elements = lane_elements(*entry);
+    ResidentSlots resident;
+    if (state.options.batch_matrices) resident = keep_accumulators_in_slots(*entry, *mma, elements);
     for (llvm::BasicBlock& block : *entry) {
         for (;;) {
             llvm::CallInst* first = nullptr;
@@ -157,10 +163,10 @@ Result<void> batch_matrices(llvm::Module& module, PassState& state) {
                 break;
             }
             if (first == nullptr) break;
-            Batch batch = collect(*first, mma, !state.options.batch_matrices);
+            Batch batch = collect(*first, mma, resident, !state.options.batch_matrices);
             state.matrix_operations += uint32_t(batch.products.size());
             state.matrix_batches++;
-            emit_batch(batch, module, lane);
+            emit_batch(batch, module, lane, elements, resident);
         }
     }
     mma->eraseFromParent();
