@@ -1,0 +1,33 @@
+// The passes, in the order in which pipeline.cpp runs them. Each takes a kernel and gives a new one, which
+// means the same (tests/tile/passes_test.cpp: the interpreter before equals the interpreter after) and is
+// verified.
+#pragma once
+
+#include "base/result.h"
+#include "tile/ir/ir.h"
+#include "tile/passes/plan.h"
+
+namespace ingot::tile {
+
+// Gives dims their values. Unknown names are an Error.
+Result<Kernel> specialise(const Kernel& k, const std::map<std::string, int64_t>& dims);
+
+// Chooses each product's path, and rewrites those whose operands or accumulator the path can't take where
+// they are: into a fragment for C, and a loop over K that stages A and B in shared memory, edges filled with
+// 0.
+Result<Kernel> select_paths(const Kernel& k, const PlanOptions& options, Plan& plan);
+
+// Gives pipelined loops as many versions of the tiles that their copies fill as they have stages, and copies
+// ahead.
+Result<Kernel> pipeline_loops(const Kernel& k, const PlanOptions& options, Plan& plan);
+
+// Decides which fragments live in simdgroup matrices; the others become shared memory.
+Result<Kernel> place_fragments(const Kernel& k, const PlanOptions& options, Plan& plan);
+
+// Puts barriers where an effect of one thread must be seen by, or wait for, another.
+Result<Kernel> insert_barriers(const Kernel& k, const PlanOptions& options, Plan& plan);
+
+// Lays shared memory out (padding), counts bytes and refuses what the target hasn't.
+Result<Kernel> lay_out(const Kernel& k, const PlanOptions& options, Plan& plan);
+
+}  // namespace ingot::tile

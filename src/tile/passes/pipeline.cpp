@@ -1,0 +1,36 @@
+#include "tile/passes/pipeline.h"
+
+#include "tile/ir/verify.h"
+
+namespace ingot::tile {
+namespace {
+
+constexpr NamedPass kPasses[] = {
+    {"select-paths", select_paths,
+     "a path for each product, its operands and accumulator brought where the path wants them"},
+    {"pipeline-loops", pipeline_loops,
+     "copies of pipelined loops run steps ahead, into versions of their tiles"},
+    {"place-fragments", place_fragments, "fragments go to simdgroup matrices or to shared memory"},
+    {"insert-barriers", insert_barriers, "barriers between conflicting accesses"},
+    {"lay-out", lay_out, "padding of shared rows, and the threadgroup memory in all"},
+};
+
+}  // namespace
+
+std::span<const NamedPass> pass_list() {
+    return kPasses;
+}
+
+Result<Kernel> run_passes(const Kernel& k, const PlanOptions& options, Plan& plan, const AfterPass& after) {
+    INGOT_TRY(verify(k));
+    Kernel now = k;
+    for (const NamedPass& p : kPasses) {
+        INGOT_ASSIGN(now, p.pass(now, options, plan));
+        if (auto legal = verify(now); !legal)
+            return Failure(with_context(legal.error(), fmt::format("after the pass {}", p.name)));
+        if (after) after(p.name, now);
+    }
+    return now;
+}
+
+}  // namespace ingot::tile

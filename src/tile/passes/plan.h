@@ -1,0 +1,77 @@
+// What the compiler decided: for each matrix product its path and how the simdgroups divide it, for each
+// fragment where it lives. A plan never changes what a program means; the emitter follows it (emit/),
+// --explain prints it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tile/api/target.h"
+#include "tile/ir/ir.h"
+
+namespace ingot::tile {
+
+// How a matrix product is computed.
+#define INGOT_TILE_PATHS(X)                                                                 \
+    X(DirectCooperative, "direct", "cooperative tensors, operands read from device memory") \
+    X(SharedCooperative, "shared", "cooperative tensors, operands in threadgroup memory")   \
+    X(Simdgroup, "simdgroup", "8x8 simdgroup matrices, operands in threadgroup memory")     \
+    X(Scalar, "scalar", "one element a thread, for what no matrix instruction takes")
+
+enum class Path : uint8_t {
+#define X(id, ...) k##id,
+    INGOT_TILE_PATHS(X)
+#undef X
+};
+inline constexpr std::string_view kPathNames[] = {
+#define X(id, name, meaning) name,
+    INGOT_TILE_PATHS(X)
+#undef X
+};
+
+// Division of an M x N tile among the simdgroups of a group, in atoms of atom_m x atom_n. A rectangle gives
+// each simdgroup rm x rn neighbouring atoms, gm x gn of them; otherwise atoms go round in turn, the last
+// round part-filled.
+struct Partition {
+    uint32_t atom_m = 8, atom_n = 8;
+    uint32_t rows = 1, columns = 1;  // atoms of the tile
+    uint32_t simdgroups = 1;
+    bool rectangle = true;
+    uint32_t gm = 1, gn = 1, rm = 1, rn = 1;
+
+    uint32_t atoms_each() const {
+        return rectangle ? rm * rn : (rows * columns + simdgroups - 1) / simdgroups;
+    }
+    bool operator==(const Partition&) const = default;
+};
+
+// The rectangle that reads least for a step in K, near square on a tie; policies fix gm or gn. Without a
+// legal rectangle: in turn.
+Partition divide(uint32_t m, uint32_t n, uint32_t atom_m, uint32_t atom_n, uint32_t simdgroups,
+                 Policy policy);
+
+struct GemmPlan {
+    Path path = Path::kScalar;
+    Partition partition;
+    std::string reason;  // why not a path higher in the list
+};
+
+struct Plan {
+    std::map<StmtId, GemmPlan> gemms;
+    std::map<BufferId, Partition> fragments;  // that live in simdgroup matrices
+    std::map<StmtId, BufferId> scratch;       // of reductions across simdgroups
+    std::map<BufferId, int64_t> row_stride;   // of padded shared memory, in elements
+    std::vector<std::string> notes;           // for --explain, in the order of the decisions
+    int64_t threadgroup_bytes = 0;
+};
+
+struct PlanOptions {
+    const Target* target = nullptr;
+    // Refuse everything but this path where a product could take several (tests, --path).
+    std::optional<Path> path;
+    bool bypass_staging = true;
+};
+
+}  // namespace ingot::tile
