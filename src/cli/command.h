@@ -27,6 +27,7 @@ Action add_models(CLI::App& app);
 Action add_perplexity(CLI::App& app);
 Action add_quantize(CLI::App& app);
 Action add_run(CLI::App& app);
+Action add_tile(CLI::App& app);
 Action add_tokenize(CLI::App& app);
 
 }  // namespace ingot::cli

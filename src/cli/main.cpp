@@ -29,6 +29,7 @@ constexpr Command kCommands[] = {
     {"models", "List the models in the model folder", ingot::cli::add_models},
     {"quantize", "Store a model again in one type", ingot::cli::add_quantize},
     {"metal", "List, check and run compiled Metal kernels", ingot::cli::add_metal},
+    {"tile", "Compile tile programs to Metal, and compute what they mean", ingot::cli::add_tile},
     {"devices", "List the devices that can run a model", ingot::cli::add_devices},
 };
 

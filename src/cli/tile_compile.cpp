@@ -1,0 +1,108 @@
+// `ingot tile compile`: Metal source from a .tile file, and the launch descriptor as JSON.
+#include <nlohmann/json.hpp>
+
+#include "base/output_file.h"
+#include "cli/tile.h"
+#include "tile/api/compile.h"
+#include "tile/ir/print.h"
+#include "tile/passes/pipeline.h"
+
+namespace ingot::cli {
+namespace {
+
+struct Flags {
+    std::string file, target = "metal-m4", path, output, print_after;
+    std::vector<std::string> dims;
+    bool explain = false, json = false;
+};
+
+Result<std::optional<tile::Path>> parse_path(const std::string& text) {
+    if (text.empty()) return std::optional<tile::Path>();
+    std::string names;
+    for (size_t i = 0; i < std::size(tile::kPathNames); ++i) {
+        if (tile::kPathNames[i] == text) return std::optional(tile::Path(i));
+        names += fmt::format("{}{}", i == 0 ? "" : ", ", tile::kPathNames[i]);
+    }
+    return fail(ErrorKind::kInvalidArgument, "no path '{}'; there are {}", text, names);
+}
+
+Result<void> check_pass(const std::string& name) {
+    std::string names = "all";
+    if (name.empty() || name == "all") return {};
+    for (const tile::NamedPass& p : tile::pass_list()) {
+        if (p.name == name) return {};
+        names += fmt::format(", {}", p.name);
+    }
+    return fail(ErrorKind::kInvalidArgument, "no pass '{}'; there are {}", name, names);
+}
+
+nlohmann::ordered_json descriptor(const tile::CompiledKernel& c) {
+    nlohmann::ordered_json json{{"entry", c.entry},
+                                {"target", c.target},
+                                {"language", tile::to_string(c.language)},
+                                {"threads", {c.threads, 1, 1}},
+                                {"threadgroup_bytes", c.threadgroup_bytes}};
+    for (const tile::ExprId e : c.kernel.grid_extents) json["grid"].push_back(tile::print(c.kernel, e));
+    if (c.kernel.swizzle.order != tile::SwizzleOrder::kNone)
+        json["swizzle"] = {{"order", tile::kSwizzleNames[size_t(c.kernel.swizzle.order)]},
+                           {"panel", c.kernel.swizzle.panel}};
+    for (const tile::TensorArgument& t : c.tensors)
+        json["buffers"].push_back({{"index", t.index},
+                                   {"name", t.name},
+                                   {"type", tile::name(t.type)},
+                                   {"role", tile::kRoleNames[size_t(t.role)]},
+                                   {"alignment", t.alignment_bytes}});
+    if (c.fields_index) {
+        json["arguments"] = {{"index", *c.fields_index}, {"bytes", c.fields_bytes}};
+        for (const tile::PackedField& f : c.fields)
+            json["arguments"]["fields"].push_back(
+                {{"name", f.name}, {"type", tile::name(f.type)}, {"offset", f.offset_bytes}});
+    }
+    if (!c.specialised.empty()) json["specialised"] = c.specialised;
+    return json;
+}
+
+Result<void> run(const Flags& flags) {
+    INGOT_ASSIGN(const tile::Kernel k, load_tile_kernel(flags.file));
+    INGOT_TRY(check_pass(flags.print_after));
+    tile::CompileOptions options;
+    options.target = flags.target;
+    INGOT_ASSIGN(options.dims, parse_dims(flags.dims));
+    INGOT_ASSIGN(options.path, parse_path(flags.path));
+    options.after_pass = [&](std::string_view pass, const tile::Kernel& now) {
+        if (flags.print_after == "all" || flags.print_after == pass)
+            fmt::print(stderr, "// after {}\n{}\n", pass, tile::print(now));
+    };
+    INGOT_ASSIGN(const tile::CompiledKernel compiled, tile::compile(k, options));
+    if (flags.explain) fmt::print(stderr, "{}", compiled.explain());
+    if (flags.json) {
+        auto json = descriptor(compiled);
+        if (flags.output.empty()) json["source"] = compiled.source;
+        fmt::print("{}\n", json.dump(2));
+    } else if (flags.output.empty()) {
+        fmt::print("{}", compiled.source);
+    }
+    if (flags.output.empty()) return {};
+    INGOT_ASSIGN(OutputFile file, OutputFile::create(flags.output));
+    INGOT_TRY(file.write(std::as_bytes(std::span(compiled.source))));
+    return file.commit();
+}
+
+}  // namespace
+
+Action add_tile_compile(CLI::App& app) {
+    auto flags = std::make_shared<Flags>();
+    app.add_option("file", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
+        ->required();
+    app.add_option("--target", flags->target, "metal-m1 to metal-m5, metal-m4-metal4")->capture_default_str();
+    app.add_option("--path", flags->path,
+                   "Refuse every other path for products: direct, shared, simdgroup or scalar");
+    app.add_option("-D,--dim", flags->dims, "NAME=SIZE of a dim that is known now");
+    app.add_option("-o,--output", flags->output, "Write the source to this file");
+    app.add_option("--print-after", flags->print_after, "Print the program after this pass, or after all");
+    app.add_flag("--explain", flags->explain, "Say what was decided, and why");
+    app.add_flag("--json", flags->json, "Print the launch descriptor");
+    return [flags] { return run(*flags); };
+}
+
+}  // namespace ingot::cli
