@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -132,8 +133,7 @@ void register_all() {
     const char* text = std::getenv("INGOT_BENCH_THREADS");
     const uint32_t all = text != nullptr ? uint32_t(std::atoi(text)) : num_available_cores();
     const std::vector<Isa> isas = available_isas();
-    for (const uint32_t threads : {1u, all}) {
-        if (threads == 1 && all == 1) continue;
+    for (const uint32_t threads : std::set<uint32_t>{1, all}) {
         benchmark::RegisterBenchmark(fmt::format("read/{}_threads", threads).c_str(),
                                      [=](benchmark::State& state) { read_memory(state, threads); })
             ->UseRealTime()

@@ -68,7 +68,7 @@ def work_of(path, ingot):
 def limits(program, threads):
     """Of this moment: (read GB/s, 8-bit Gop/s)."""
     os.environ["INGOT_BENCH_THREADS"] = str(threads)
-    found = f"^(read|int8/.*)/{threads}_threads$"
+    found = f"^(read|int8/.*)/{threads}_threads/real_time$"
     text, _ = run([program, f"--benchmark_filter={found}", "--benchmark_format=json", "--benchmark_min_time=0.2"])
     rows = json.loads(text)["benchmarks"]
     return (max(row["GB/s"] for row in rows if "GB/s" in row), max(row["Gop/s"] for row in rows if "Gop/s" in row))
