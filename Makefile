@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help packages packages-metal packages-dev build metal mlx-metal model model-gemma3 demo test conformance \
-        test-asan test-tsan test-arm fuzz format check-format check-includes bench bench-kernels clean
+        conformance-metal conformance-all test-asan test-tsan test-arm fuzz format check-format check-includes \
+        bench bench-kernels clean
 
 RELEASE := build/release
 INGOT   := $(RELEASE)/bin/ingot
@@ -54,6 +55,15 @@ conformance: build $(VENV)/ready ## Compare tokenizers and chat templates with i
 	@tools/build.sh release $(JOBS) render_template
 	@python3 tools/fetch.py llama-cpp-python
 	@python3 tools/run_conformance.py --python $(VENV)/bin/python --program $(INGOT)
+
+conformance-metal: packages-metal mlx-metal ## Check the Metal device on a sample of kernels that others wrote
+	@tools/build.sh release $(JOBS) ingot ingot_metal_jit metal_conformance
+	@python3 tools/fetch.py llama-cpp-python
+	@python3 tools/metal_conformance.py --program $(INGOT) --tests $(RELEASE)/bin/metal_conformance $(CONFORMANCE_FLAGS)
+
+conformance-all: ## The same on all of them, PyTorch's too (132 MiB more, hours)
+	@python3 tools/fetch.py torch-metal
+	@$(MAKE) --no-print-directory conformance-metal CONFORMANCE_FLAGS=--all
 
 $(VENV)/ready: tools/conformance/requirements.txt
 	@echo "conformance: installing $$(grep -v '^#' $< | xargs) into $(VENV)"

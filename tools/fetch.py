@@ -5,7 +5,8 @@
     fetch.py gemma3             a second model, for tests only (Gemma licence)
     fetch.py mlx-metal-26       MLX's kernels as Apple's compiler built them for macOS 26: tests of the Metal device
     fetch.py mlx-metal-14       the same for macOS 14
-    fetch.py llama-cpp-python   vocabularies and chat templates for `make conformance`
+    fetch.py torch-metal        PyTorch's, inside a shared library: `make conformance-all` only
+    fetch.py llama-cpp-python   vocabularies, chat templates and Metal kernels for the conformance checks
 
 Everything lands below ${XDG_CACHE_HOME:-~/.cache}/ingot and is checked by SHA-256; what is already there is left
 alone. Prints one line a step; --where prints the place and fetches nothing.
@@ -33,7 +34,7 @@ class Item:
     sha256: str
     note: str
     pip_flags: tuple[str, ...] = ()
-    folder: str = ""            # a folder inside the (first) wheel that is unpacked beside the target
+    folders: tuple[tuple[str, str], ...] = ()   # (folder inside the first wheel, where beside the target)
 
 
 def macos_wheel(system: str) -> tuple[str, ...]:
@@ -65,7 +66,8 @@ ITEMS = {
         sha256="c6d7a3facb83568f6e4cb2cf4a8c736ee29302571a48343cb9a3a4d1cd3e3893",
         note="mlx-metal 0.32.4 for macOS 26, MIT, with Apple's metal-cpp headers (Apache-2.0), 75 MiB",
         pip_flags=macos_wheel("26_0"),
-        folder="mlx/include/metal_cpp",
+        folders=(("mlx/include/metal_cpp", "metal_cpp"),
+                 ("mlx/include/mlx/backend/metal/kernels", "include/mlx/backend/metal/kernels")),
     ),
     "mlx-metal-14": Item(
         packages=("mlx-metal==0.32.4",),
@@ -76,13 +78,23 @@ ITEMS = {
         note="mlx-metal 0.32.4 for macOS 14, MIT, 43 MiB",
         pip_flags=macos_wheel("14_0"),
     ),
+    "torch-metal": Item(
+        packages=("torch==2.15.0",),
+        payload="libtorch_cpu.dylib",
+        target="metal/torch-2.15.0/libtorch_cpu.dylib",
+        size_bytes=421_820_912,
+        sha256="a4ef88210d1fc82ffcd24f4c33d2bbdb78fd4082ebcaedbd22b7d925cf19ba01",
+        note="PyTorch 2.15.0 for macOS 14, BSD-3-Clause, 132 MiB",
+        pip_flags=macos_wheel("14_0"),
+    ),
 }
 
-# The source package holds a copy of llama.cpp; only its models/ folder is unpacked.
+# The source package holds a copy of llama.cpp; only these parts are unpacked.
 SOURCE_PACKAGE = "llama-cpp-python==0.3.36"
 SOURCE_SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
 SOURCE_FOLDER = "conformance/llama_cpp_python-0.3.36"
-SOURCE_MEMBERS = "llama_cpp_python-0.3.36/vendor/llama.cpp/models/"
+SOURCE_MEMBERS = tuple(f"vendor/llama.cpp/{part}"
+                       for part in ("models/", "ggml/src/ggml-metal/", "ggml/src/ggml-common.h"))
 
 
 class FetchError(Exception):
@@ -123,13 +135,13 @@ def append_payload(wheel: Path, prefix: str, out) -> None:
 
 
 def unpack_folder(wheel: Path, folder: str, target: Path) -> None:
-    """The files below `folder` of a wheel, below target/(last part of folder)."""
+    """The files below `folder` of a wheel, below `target`."""
     prefix = folder + "/"
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if not name.startswith(prefix) or name.endswith("/") or ".." in name:
                 continue
-            to = target / Path(folder).name / name[len(prefix):]
+            to = target / name[len(prefix):]
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes(archive.read(name))
 
@@ -138,7 +150,7 @@ def is_complete(path: Path, item: Item) -> bool:
     """Size and hash match. The hash is remembered in a stamp, so that a second call costs no read of the file."""
     if not path.is_file() or path.stat().st_size != item.size_bytes:
         return False
-    if item.folder and not (path.parent / Path(item.folder).name).is_dir():
+    if not all((path.parent / beside).is_dir() for _, beside in item.folders):
         return False
     stamp = path.with_name(f".{path.name}.sha256")
     mark = f"{item.sha256} {path.stat().st_mtime_ns}\n"
@@ -166,8 +178,8 @@ def fetch_model(name: str, item: Item) -> None:
                     folder.mkdir()
                     wheel = pip_download(package, folder, *item.pip_flags)
                     append_payload(wheel, item.payload, out)
-                    if item.folder:
-                        unpack_folder(wheel, item.folder, path.parent)
+                    for inside, beside in item.folders:
+                        unpack_folder(wheel, inside, path.parent / beside)
                     shutil.rmtree(folder)
             size, digest = joined.stat().st_size, sha256_of(joined)
             if (size, digest) != (item.size_bytes, item.sha256):
@@ -184,7 +196,7 @@ def fetch_model(name: str, item: Item) -> None:
 
 def fetch_source(name: str) -> None:
     folder = cache_folder() / SOURCE_FOLDER
-    if folder.is_dir():
+    if all((folder / part).exists() for part in SOURCE_MEMBERS):
         print(f"{name}: already at {folder}")
         return
     print(f"{name}: fetching its source package, 73 MiB", flush=True)
@@ -199,8 +211,9 @@ def fetch_source(name: str) -> None:
             raise FetchError(f"{error}\nBy hand: unpack the source package {SOURCE_PACKAGE} (SHA-256 "
                              f"{SOURCE_SHA256}) of the Python package index into {folder.parent}") from None
         with tarfile.open(package) as archive:
-            members = [m for m in archive.getmembers() if m.name.startswith(SOURCE_MEMBERS) and m.isreg()]
-            archive.extractall(scratch, members)
+            wanted = tuple(f"{folder.name}/{part}" for part in SOURCE_MEMBERS)
+            archive.extractall(scratch, [m for m in archive.getmembers() if m.name.startswith(wanted) and m.isreg()])
+        shutil.rmtree(folder, ignore_errors=True)
         (Path(scratch) / folder.name).rename(folder)
     print(f"{name}: stored {folder}")
 

@@ -1,5 +1,7 @@
 // `ingot metal list`, `dis`, `check`, `devices`: what is in a library, without running it.
-#include <chrono>
+#include <algorithm>
+#include <optional>
+#include <random>
 
 #include <nlohmann/json.hpp>
 
@@ -133,16 +135,34 @@ void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker
     }
 }
 
-Result<void> check(const LibraryFlags& flags, bool compile_fully, size_t every) {
+struct CheckFlags {
+    LibraryFlags library;
+    bool compile_fully = false;
+    size_t sample = 0;
+    std::optional<uint32_t> seed;
+};
+
+// `count` of `chosen`, at random; in the file's order, so that a run with the same seed reads the same.
+void keep_sample(std::vector<const metal::LibraryFunction*>& chosen, size_t count, uint32_t seed) {
+    std::vector<const metal::LibraryFunction*> kept;
+    std::ranges::sample(chosen, std::back_inserter(kept), ptrdiff_t(count), std::mt19937(seed));
+    chosen = std::move(kept);
+}
+
+Result<void> check(const CheckFlags& check_flags) {
+    const LibraryFlags& flags = check_flags.library;
+    const bool compile_fully = check_flags.compile_fully;
     INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
     if (const auto loaded = metal::compiler(); !loaded) return Failure(loaded.error());
     std::vector<const metal::LibraryFunction*> chosen;
     for (const auto& function : library.functions()) {
         if (matches_glob(function.name, flags.pattern)) chosen.push_back(&function);
     }
-    if (every > 1) {
-        for (size_t i = 0; i * every < chosen.size(); ++i) chosen[i] = chosen[i * every];
-        chosen.resize((chosen.size() + every - 1) / every);
+    std::string sampled;
+    if (check_flags.sample != 0 && check_flags.sample < chosen.size()) {
+        const uint32_t seed = check_flags.seed ? *check_flags.seed : std::random_device()();
+        sampled = fmt::format(", a sample of {} with --seed {}", chosen.size(), seed);
+        keep_sample(chosen, check_flags.sample, seed);
     }
     ThreadPool pool(num_available_cores());
     std::vector<CheckCounts> counts(pool.num_threads());
@@ -159,7 +179,7 @@ Result<void> check(const LibraryFlags& flags, bool compile_fully, size_t every) 
         fmt::print("{} kernels, e.g. {}: {}\n", names.size(), names[0], message);
     }
     const char* did = compile_fully ? "compiled" : "lowered";
-    fmt::print("{} of {} kernels {}\n", total.lowered, chosen.size(), did);
+    fmt::print("{} of {} kernels {}{}\n", total.lowered, chosen.size(), did, sampled);
     if (total.lowered == chosen.size()) return {};
     return fail(ErrorKind::kUnsupported, "{}: {} kernels not {}", flags.file, chosen.size() - total.lowered,
                 did);
@@ -200,13 +220,13 @@ Action add_metal_list(CLI::App& app) {
 }
 
 Action add_metal_check(CLI::App& app) {
-    auto flags = std::make_shared<LibraryFlags>();
-    auto compile_fully = std::make_shared<bool>(false);
-    auto every = std::make_shared<size_t>(1);
-    add_library_flags(app, *flags);
-    app.add_flag("--compile", *compile_fully, "Generate machine code too");
-    app.add_option("--every", *every, "Take one kernel of this many")->check(CLI::PositiveNumber);
-    return [flags, compile_fully, every] { return check(*flags, *compile_fully, *every); };
+    auto flags = std::make_shared<CheckFlags>();
+    add_library_flags(app, flags->library);
+    app.add_flag("--compile", flags->compile_fully, "Generate machine code too");
+    app.add_option("--sample", flags->sample, "Take this many kernels, at random (all)")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--seed", flags->seed, "What --sample takes (random; printed)");
+    return [flags] { return check(*flags); };
 }
 
 Action add_metal_dis(CLI::App& app) {

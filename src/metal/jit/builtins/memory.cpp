@@ -31,7 +31,8 @@ llvm::Align natural_alignment(llvm::Type* type) {
     return llvm::Align(uint64_t(type->getScalarSizeInBits()) / 8);
 }
 
-// {result stored at the expected value's place, success} as the weak form has it.
+// What was there goes to the expected value's place. Apple's form also returns it (callers compare); with an
+// i1 as result the function says whether it was exchanged, which is what our own library asks for.
 llvm::Value* compare_exchange(Emitter& emit) {
     llvm::IRBuilder<>& b = emit.b();
     llvm::Type* type = emit.arg(2)->getType();
@@ -41,8 +42,10 @@ llvm::Value* compare_exchange(Emitter& emit) {
     llvm::Value* pair =
         b.CreateAtomicCmpXchg(emit.arg(0), expected, desired, natural_alignment(type),
                               llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
-    b.CreateStore(b.CreateExtractValue(pair, 0), emit.arg(1));
-    return b.CreateZExtOrTrunc(b.CreateExtractValue(pair, 1), emit.result_type());
+    llvm::Value* before = b.CreateExtractValue(pair, 0);
+    b.CreateStore(before, emit.arg(1));
+    if (emit.result_type()->isIntegerTy(1)) return b.CreateExtractValue(pair, 1);
+    return b.CreateBitCast(before, emit.result_type());
 }
 
 // This lane's row and first column of an 8x8 matrix.

@@ -169,8 +169,12 @@ uint32_t private_bytes(llvm::Function& entry, const llvm::DataLayout& layout) {
 Result<void> fence_private(llvm::Module& module, PassState& state) {
     llvm::Function* entry = module.getFunction(kEntryName);
     if (entry == nullptr) return {};
-    Fence(module).run(*entry);
-    state.private_bytes = private_bytes(*entry, module.getDataLayout());
+    state.private_bytes = 0;
+    for (llvm::Function& function : module) {
+        if (function.isDeclaration()) continue;
+        Fence(module).run(function);
+        state.private_bytes += private_bytes(function, module.getDataLayout());
+    }
     constexpr uint32_t kMaxPrivateBytes = 8 << 20;
     if (state.private_bytes > kMaxPrivateBytes) {
         return fail(ErrorKind::kLimit, "{} bytes of private variables a thread, at most {} accepted",

@@ -1,7 +1,10 @@
-// One function in the end: MSL forbids recursion, so every helper can be inlined into the entry. Executors
-// then rewrite a single body, and the running thread's record is the entry's only argument.
-#include <map>
+// One function in the end, nearly: every helper is inlined into the entry, so that executors rewrite a single
+// body. MSL forbids recursion but Apple's compiler lets it pass (PyTorch's Bessel and gamma kernels), so
+// functions that call themselves stay functions, with all that they call.
+#include <set>
 
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/CallGraph.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -17,32 +20,35 @@ namespace {
 // A crafted chain of helpers that call the next one twice would double per level.
 constexpr size_t kMaxInstructions = size_t{4} << 20;
 
-// Calls of defined functions in `function`.
-std::vector<llvm::CallInst*> defined_calls(llvm::Function& function) {
+using Functions = std::set<const llvm::Function*>;
+
+// Calls in `function` of defined functions other than `stay`.
+std::vector<llvm::CallInst*> defined_calls(llvm::Function& function, const Functions& stay) {
     std::vector<llvm::CallInst*> calls;
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
         auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
         if (call == nullptr) continue;
         const llvm::Function* callee = call->getCalledFunction();
-        if (callee != nullptr && !callee->isDeclaration()) calls.push_back(call);
+        if (callee != nullptr && !callee->isDeclaration() && !stay.contains(callee)) calls.push_back(call);
     }
     return calls;
 }
 
-enum class Mark : uint8_t { kNew, kOpen, kDone };
+void add_with_callees(const llvm::CallGraphNode& node, Functions& found) {
+    const llvm::Function* function = node.getFunction();
+    if (function == nullptr || function->isDeclaration() || !found.insert(function).second) return;
+    for (const auto& call : node) add_with_callees(*call.second, found);
+}
 
-Result<void> refuse_recursion(llvm::Function& function, std::map<llvm::Function*, Mark>& marks) {
-    marks[&function] = Mark::kOpen;
-    for (llvm::CallInst* call : defined_calls(function)) {
-        llvm::Function* callee = call->getCalledFunction();
-        if (marks[callee] == Mark::kOpen) {
-            return fail(ErrorKind::kUnsupported, "'{}' calls itself; Metal has no recursion",
-                        callee->getName().str());
-        }
-        if (marks[callee] == Mark::kNew) INGOT_TRY(refuse_recursion(*callee, marks));
+// What calls itself, directly or through others, and what that calls.
+Functions recursive_functions(llvm::Module& module) {
+    llvm::CallGraph graph(module);
+    Functions found;
+    for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
+        if (!component.hasCycle()) continue;
+        for (const llvm::CallGraphNode* node : *component) add_with_callees(*node, found);
     }
-    marks[&function] = Mark::kDone;
-    return {};
+    return found;
 }
 
 }  // namespace
@@ -51,9 +57,9 @@ Result<void> inline_into_entry(llvm::Module& module) {
     llvm::Function* entry = module.getFunction(kEntryName);
     if (entry == nullptr)
         return fail(ErrorKind::kInvalidArgument, "the module has no function '{}'", kEntryName);
-    std::map<llvm::Function*, Mark> marks;
-    INGOT_TRY(refuse_recursion(*entry, marks));
-    for (auto calls = defined_calls(*entry); !calls.empty(); calls = defined_calls(*entry)) {
+    const Functions stay = recursive_functions(module);
+    if (stay.contains(entry)) return fail(ErrorKind::kUnsupported, "the kernel calls itself");
+    for (auto calls = defined_calls(*entry, stay); !calls.empty(); calls = defined_calls(*entry, stay)) {
         for (llvm::CallInst* call : calls) {
             const std::string name = call->getCalledFunction()->getName().str();
             llvm::InlineFunctionInfo info;
@@ -67,7 +73,7 @@ Result<void> inline_into_entry(llvm::Module& module) {
         }
     }
     for (llvm::Function& function : llvm::make_early_inc_range(module)) {
-        if (&function == entry || function.isDeclaration()) continue;
+        if (&function == entry || function.isDeclaration() || stay.contains(&function)) continue;
         function.replaceAllUsesWith(llvm::PoisonValue::get(function.getType()));
         function.eraseFromParent();
     }

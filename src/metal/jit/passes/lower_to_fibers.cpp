@@ -1,9 +1,11 @@
 // Chooses the fibers executor: the entry takes the running thread's record (fibers/lane.h), context calls
 // become loads from it, collectives become calls of the fiber runtime. After this pass an unknown function is
 // an error.
+#include <map>
 #include <set>
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
@@ -119,39 +121,74 @@ llvm::Value* context_value(ContextBuilder& context, llvm::StringRef name, const 
     return index_value(context, *kind, number);
 }
 
-Result<void> replace_context_calls(llvm::Module& module, llvm::Function& entry) {
-    ContextBuilder context(entry, entry.getArg(0));
-    for (llvm::Function& function : llvm::make_early_inc_range(module)) {
-        if (!function.getName().starts_with("ingot.") || function.getName() == "ingot.mma") continue;
-        llvm::Value* cached = nullptr;
-        for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
-            auto* call = llvm::cast<llvm::CallInst>(user);
-            if (cached == nullptr || call->arg_size() != 0)
-                cached = context_value(context, function.getName(), *call);
-            if (cached == nullptr) {
-                return fail(ErrorKind::kUnsupported, "'{}' is unknown to the fibers executor",
-                            function.getName().str());
-            }
-            call->replaceAllUsesWith(cached);
-            call->eraseFromParent();
+// Replaces the context calls of one function, whose first argument is the lane.
+Result<void> replace_context_calls(llvm::Function& function) {
+    ContextBuilder context(function, function.getArg(0));
+    std::map<llvm::Function*, llvm::Value*> cached;  // calls without arguments
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+        auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+        if (callee == nullptr || !callee->getName().starts_with("ingot.") || callee->getName() == "ingot.mma")
+            continue;
+        llvm::Value*& known = cached[callee];
+        if (known == nullptr || call->arg_size() != 0)
+            known = context_value(context, callee->getName(), *call);
+        if (known == nullptr) {
+            return fail(ErrorKind::kUnsupported, "'{}' is unknown to the fibers executor",
+                        callee->getName().str());
         }
-        function.eraseFromParent();
+        call->replaceAllUsesWith(known);
+        call->eraseFromParent();
     }
     return {};
 }
 
-// The entry again, now with the lane as its argument.
-llvm::Function* add_lane_argument(llvm::Module& module, llvm::Function& old_entry) {
-    llvm::LLVMContext& c = module.getContext();
-    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), {llvm::PointerType::getUnqual(c)}, false);
-    auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "", module);
-    entry->takeName(&old_entry);
-    entry->copyAttributesFrom(&old_entry);
-    entry->splice(entry->begin(), &old_entry);
-    old_entry.eraseFromParent();
-    entry->addParamAttr(0, llvm::Attribute::NoAlias);
-    entry->addParamAttr(0, llvm::Attribute::NonNull);
-    return entry;
+// `old` with the lane as first argument.
+llvm::Function* add_lane_argument(llvm::Module& module, llvm::Function& old) {
+    llvm::SmallVector<llvm::Type*> parameters = {llvm::PointerType::getUnqual(module.getContext())};
+    llvm::append_range(parameters, old.getFunctionType()->params());
+    auto* type = llvm::FunctionType::get(old.getReturnType(), parameters, false);
+    // External: the optimiser would drop an argument that an internal function doesn't use.
+    auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "", module);
+    function->takeName(&old);
+    // Attributes of parameters would move by one; nothing needs them.
+    function->addFnAttrs(llvm::AttrBuilder(module.getContext(), old.getAttributes().getFnAttrs()));
+    function->splice(function->begin(), &old);
+    for (llvm::Argument& argument : old.args()) {
+        argument.replaceAllUsesWith(function->getArg(argument.getArgNo() + 1));
+    }
+    function->addParamAttr(0, llvm::Attribute::NoAlias);
+    function->addParamAttr(0, llvm::Attribute::NonNull);
+    return function;
+}
+
+// Functions that stayed because they call themselves: each call passes its caller's lane on.
+void pass_lane_on(llvm::Function& old, llvm::Function& function) {
+    for (llvm::User* user : llvm::make_early_inc_range(old.users())) {
+        auto* call = llvm::cast<llvm::CallInst>(user);
+        llvm::SmallVector<llvm::Value*> arguments = {call->getFunction()->getArg(0)};
+        llvm::append_range(arguments, call->args());
+        auto* changed = llvm::CallInst::Create(&function, arguments, "", call->getIterator());
+        call->replaceAllUsesWith(changed);
+        call->eraseFromParent();
+    }
+}
+
+Result<void> add_lane(llvm::Module& module) {
+    std::vector<std::pair<llvm::Function*, llvm::Function*>> changed;
+    for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+        if (!function.isDeclaration()) changed.emplace_back(&function, nullptr);
+    }
+    for (auto& [old, function] : changed) function = add_lane_argument(module, *old);
+    for (auto& [old, function] : changed) pass_lane_on(*old, *function);
+    for (auto& [old, function] : changed) {
+        old->eraseFromParent();
+        INGOT_TRY(replace_context_calls(*function));
+    }
+    for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+        if (function.getName().starts_with("ingot.") && function.use_empty()) function.eraseFromParent();
+    }
+    return {};
 }
 
 Result<void> refuse_unknown(const llvm::Module& module) {
@@ -173,8 +210,7 @@ Result<void> lower_to_fibers(llvm::Module& module, PassState& state) {
     define_builtins(module, state, kFamilies);
     INGOT_TRY(refuse_unknown(module));
     INGOT_TRY(inline_into_entry(module));
-    llvm::Function* entry = add_lane_argument(module, *module.getFunction(kEntryName));
-    return replace_context_calls(module, *entry);
+    return add_lane(module);
 }
 
 }  // namespace ingot::metal::jit

@@ -45,15 +45,12 @@ std::vector<llvm::Instruction*> long_back_edges(llvm::Function& function) {
     return edges;
 }
 
-}  // namespace
-
-Result<void> poll_loops(llvm::Module& module, PassState&) {
-    llvm::Function* entry = module.getFunction(kEntryName);
-    if (entry == nullptr || entry->arg_size() != 1) return {};
-    const std::vector<llvm::Instruction*> edges = long_back_edges(*entry);
-    if (edges.empty()) return {};
-    llvm::Value* lane = entry->getArg(0);
-    llvm::IRBuilder<> b(&*entry->getEntryBlock().getFirstInsertionPt());
+// The lane is its first argument.
+void poll_loops_of(llvm::Module& module, llvm::Function& function) {
+    const std::vector<llvm::Instruction*> edges = long_back_edges(function);
+    if (edges.empty()) return;
+    llvm::Value* lane = function.getArg(0);
+    llvm::IRBuilder<> b(&*function.getEntryBlock().getFirstInsertionPt());
     const auto pointer_field = [&](llvm::Value* record, size_t offset) {
         return b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset));
     };
@@ -68,6 +65,16 @@ Result<void> poll_loops(llvm::Module& module, PassState&) {
         llvm::Instruction* then = llvm::SplitBlockAndInsertIfThen(raised, edge, false, rarely);
         b.SetInsertPoint(then);
         b.CreateCall(stop, {lane});
+    }
+}
+
+}  // namespace
+
+Result<void> poll_loops(llvm::Module& module, PassState&) {
+    const llvm::Function* entry = module.getFunction(kEntryName);
+    if (entry == nullptr || entry->arg_size() != 1) return {};
+    for (llvm::Function& function : module) {
+        if (!function.isDeclaration()) poll_loops_of(module, function);
     }
     return {};
 }

@@ -1,0 +1,15 @@
+// The corpora that the cases run on: compiled libraries in the cache folder that tools/fetch.py fills.
+#pragma once
+
+#include <memory>
+
+#include "metal_conformance/session.h"
+
+namespace ingot::metal::conformance {
+
+// `path` below the cache folder, e.g. "metal/mlx-26.0/mlx.metallib". Opened by the first kernel() call.
+std::unique_ptr<Corpus> library_corpus(std::string name, const std::string& path);
+// Where tools/fetch.py stores things: ${XDG_CACHE_HOME:-~/.cache}/ingot.
+std::string cache_folder();
+
+}  // namespace ingot::metal::conformance

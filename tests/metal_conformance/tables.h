@@ -1,0 +1,16 @@
+// Every table of cases.
+#pragma once
+
+#include "metal_conformance/session.h"
+
+namespace ingot::metal::conformance {
+
+// MLX's kernels; one file each.
+Cases mlx_elementwise_cases();
+Cases mlx_reduce_cases();
+Cases mlx_gemm_cases();
+Cases mlx_quantized_cases();
+Cases mlx_attention_cases();
+Cases mlx_other_cases();
+
+}  // namespace ingot::metal::conformance

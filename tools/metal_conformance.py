@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Checks the virtual Metal device on kernels that others wrote. Needs what `make conformance-metal` fetches.
+
+Each check counts kernels: those of a compiled library that lower or compile, those of ggml's sources that compile, and
+tests of the program metal_conformance (build/release/bin), which runs kernels and compares them with references. --all takes everything;
+without it a random sample, whose seed is printed (--seed repeats one). The last line is "N passed, N failed".
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import fetch
+
+# Kernels of a library that compile in a sampled run, and tests that run in one.
+COMPILED_SAMPLE = 300
+SOURCES_SAMPLE = 60
+TESTS_SAMPLE = 400
+# Kernels of ggml's sources by host name, without and with the macro of the tensor interface (mul_mm.metal alone).
+GGML_KERNELS = {"": 1066, "GGML_METAL_HAS_TENSOR=1": 113}
+CHECKED = re.compile(r"^(\d+) of (\d+) kernels (?:lowered|compiled)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Library:
+    name: str
+    file: str          # for `ingot metal`
+    sampled: bool      # part of a sampled run
+    refused: int = 0   # kernels that need what the device refuses by name
+    reason: str = ""
+
+
+def libraries() -> list[Library]:
+    def where(name):
+        return str(fetch.cache_folder() / fetch.ITEMS[name].target)
+
+    convolution = "convolution2d"
+    return [Library("MLX for macOS 26", where("mlx-metal-26"), True),
+            Library("MLX for macOS 14", where("mlx-metal-14"), True),
+            Library("PyTorch, AIR 2.6", where("torch-metal") + ":0", False),
+            Library("PyTorch, AIR 2.8", where("torch-metal") + ":1", False, 525, convolution)]
+
+
+class Counts:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def add(self, passed: int, failed: int, line: str) -> None:
+        self.passed += passed
+        self.failed += failed
+        print(f"conformance: {line}", flush=True)
+
+
+def check_library(program: Path, library: Library, flags: list[str], counts: Counts) -> None:
+    started = time.monotonic()
+    done = subprocess.run([program, "metal", "check", library.file, *flags], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
+    found = CHECKED.search(done.stdout)
+    if found is None:
+        counts.add(0, 1, f"{library.name}: no count; {(done.stderr or done.stdout).strip()[-2000:]}")
+        return
+    passed, total = int(found[1]), int(found[2])
+    refusals = done.stdout.splitlines()[:-1]
+    named = sum(int(line.split()[0]) for line in refusals if library.reason and library.reason in line)
+    failed = total - passed - named
+    expected = library.refused if "--sample" not in flags else named
+    if named != expected:
+        failed += 1
+        print(f"conformance: {named} kernels refused for {library.reason}, expected {expected}")
+    for line in refusals if failed else []:
+        print(f"  {line[:600]}")
+    note = f", {named} refused by name ({library.reason})" if named else ""
+    counts.add(passed + named, failed, f"{library.name}: {done.stdout.splitlines()[-1]}{note}; "
+                                       f"{time.monotonic() - started:.0f} s")
+
+
+def ggml_sources(program: Path, macro: str) -> list[tuple[list, str]]:
+    """(command that compiles it, kernel) of each kernel of the package's sources."""
+    folder = fetch.cache_folder() / fetch.SOURCE_FOLDER / "vendor/llama.cpp/ggml/src/ggml-metal"
+    flags = ["-D", "GGML_METAL_HAS_BF16=1"]
+    for include in (folder / "kernels", folder, folder.parent):
+        flags += ["-I", include]
+    if macro:
+        flags += ["-D", macro, "--std", "metal4.0"]
+    found = []
+    for file in sorted((folder / "kernels").glob("mul_mm.metal" if macro else "*.metal")):
+        if file.stem.endswith("_common"):   # included by others
+            continue
+        command = [program, "metal", "compile", file, *flags]
+        listing = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if listing.returncode != 0:
+            print(f"  {file.name}: {listing.stderr.strip()[:600]}")
+        found += [(command, name) for name in listing.stdout.split() if not macro or "mul_mm_" in name]
+    return found
+
+
+def check_sources(program: Path, macro: str, sample: int, generator: random.Random, counts: Counts) -> None:
+    started = time.monotonic()
+    kernels = ggml_sources(program, macro)
+    chosen = kernels if sample == 0 else generator.sample(kernels, min(sample, len(kernels)))
+
+    def compile_one(pair):
+        command, name = pair
+        done = subprocess.run([*command, "--kernel", name], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return None if done.returncode == 0 else f"  {name}: {done.stderr.strip()[:600]}"
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        failures = [line for line in pool.map(compile_one, chosen) if line]
+    print("\n".join(failures[:10]) + "\n" if failures else "", end="")
+    missing = len(kernels) != GGML_KERNELS[macro]
+    if missing:
+        print(f"conformance: ggml's sources have {len(kernels)} kernels, expected {GGML_KERNELS[macro]}")
+    counts.add(len(chosen) - len(failures), len(failures) + missing,
+               f"ggml{' with ' + macro if macro else ''}: {len(chosen) - len(failures)} of {len(chosen)} kernels compiled "
+               f"(of {len(kernels)}); {time.monotonic() - started:.0f} s")
+
+
+def list_tests(tests: Path, corpora: list[str]) -> list[str]:
+    listing = subprocess.run([tests, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout
+    names, suite = [], ""
+    for line in listing.splitlines():
+        if line.startswith("  "):
+            names.append(suite + line.strip().split("  #")[0])
+        elif line.endswith("."):
+            suite = line
+    return [name for name in names if name.split(".")[0] in corpora]
+
+
+def run_tests(tests: Path, names: list[str], scratch: Path, index: int) -> dict:
+    """The JSON report of one process; what crashed it is a failure of the test it was in."""
+    report = scratch / f"{index}.json"
+    # A file instead of an argument: the list is long.
+    filters = scratch / f"{index}.filter"
+    filters.write_text("--gtest_filter=" + ":".join(names) + f"\n--gtest_output=json:{report}\n--gtest_brief=1\n")
+    done = subprocess.run([tests, f"--gtest_flagfile={filters}"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          errors="replace")
+    output = (done.stdout + done.stderr).strip()
+    return {"output": output, "code": done.returncode,
+            "report": json.loads(report.read_text()) if report.is_file() else None}
+
+
+def check_tests(tests: Path, corpora: list[str], sample: int, generator: random.Random, counts: Counts) -> None:
+    started = time.monotonic()
+    every = list_tests(tests, corpora)
+    names = every if sample == 0 or sample >= len(every) else sorted(generator.sample(every, sample))
+    workers = len(os.sched_getaffinity(0))
+    shards = [names[i::workers * 4] for i in range(workers * 4)]
+    passed, failed, kernels = 0, 0, {}
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(workers) as pool:
+        jobs = [pool.submit(run_tests, tests, shard, Path(scratch), i) for i, shard in enumerate(shards) if shard]
+        for job, shard in zip(jobs, [s for s in shards if s]):
+            done = job.result()
+            if done["report"] is None:
+                failed += len(shard)
+                print(f"conformance: a process of {len(shard)} tests ended with {done['code']}:\n{done['output'][-3000:]}")
+                continue
+            if done["code"] != 0:
+                print(done["output"][-6000:])
+            for suite in done["report"]["testsuites"]:
+                corpus = suite["name"].split(".")[0]
+                for test in suite["testsuite"]:
+                    failed += bool(test.get("failures"))
+                    passed += not test.get("failures")
+                    kernels.setdefault(corpus, set()).update(test.get("kernels", "").split())
+    ran = ", ".join(f"{len(kernels[corpus])} of {corpus}" for corpus in sorted(kernels))
+    counts.add(passed, failed, f"{passed} of {len(names)} tests passed (of {len(every)}), kernels run: {ran}; "
+                               f"{time.monotonic() - started:.0f} s")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, type=Path, help="the ingot program")
+    parser.add_argument("--tests", required=True, type=Path, help="the program metal_conformance")
+    parser.add_argument("--all", action="store_true", help="everything, PyTorch's libraries too")
+    parser.add_argument("--seed", type=int, help="repeats a sample (default: random, printed)")
+    arguments = parser.parse_args()
+    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
+    generator = random.Random(seed)
+    if not arguments.all:
+        print(f"conformance: a sample; repeat it with --seed {seed}")
+    counts = Counts()
+    for library in libraries():
+        if not (arguments.all or library.sampled):
+            continue
+        check_library(arguments.program, library, [], counts)
+        sample = [] if arguments.all else ["--sample", str(COMPILED_SAMPLE // 2), "--seed", str(seed)]
+        check_library(arguments.program, library, ["--compile", *sample], counts)
+    for macro in GGML_KERNELS:
+        check_sources(arguments.program, macro, 0 if arguments.all else SOURCES_SAMPLE, generator, counts)
+    corpora = ["mlx26", "mlx14"]
+    check_tests(arguments.tests, corpora, 0 if arguments.all else TESTS_SAMPLE, generator, counts)
+    print(f"{counts.passed} passed, {counts.failed} failed")
+    return 1 if counts.failed or not counts.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
