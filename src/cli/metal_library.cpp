@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/thread_pool.h"
-#include "cli/metal.h"
-#include "metal/air/library_file.h"
+#include "cli/metal_module.h"
 #include "metal/exec/executor.h"
 
 namespace ingot::cli {
@@ -19,6 +18,7 @@ struct LibraryFlags {
     std::string file;
     std::string pattern = "*";
     bool json = false;
+    SourceFlags source;
 };
 
 void add_library_flags(CLI::App& app, LibraryFlags& flags) {
@@ -81,7 +81,37 @@ void print_kernel(const metal::LibraryFunction& function, const metal::KernelInf
 // A few kernels are worth reading their modules: those say which constant guards an argument.
 constexpr size_t kFewKernels = 16;
 
+// The arguments of a kernel are known when it is compiled; that is done for a few.
+Result<void> list_source(const LibraryFlags& flags) {
+    INGOT_ASSIGN(const metal::msl::SourceLibrary source, open_source(flags.file, flags.source));
+    std::vector<std::string> chosen;
+    for (const std::string& name : source.kernel_names()) {
+        if (matches_glob(name, flags.pattern)) chosen.push_back(name);
+    }
+    Json kernels = Json::array();
+    for (const std::string& name : chosen) {
+        if (chosen.size() > kFewKernels) {
+            if (flags.json) kernels.push_back({{"name", name}});
+            if (!flags.json) fmt::print("{}\n", name);
+            continue;
+        }
+        INGOT_ASSIGN(const std::vector<std::byte> module, source.compile(name));
+        INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+        INGOT_ASSIGN(const metal::KernelInfo info, compiler->inspect(module, name));
+        metal::LibraryFunction function;
+        function.name = name;
+        function.version = source.versions();
+        function.bitcode = module;
+        if (flags.json) kernels.push_back(to_json(function, info));
+        if (!flags.json) print_kernel(function, info);
+    }
+    if (flags.json) fmt::print("{}\n", kernels.dump(1));
+    if (!flags.json) fmt::print("{} of {} kernels\n", chosen.size(), source.kernel_names().size());
+    return {};
+}
+
 Result<void> list(const LibraryFlags& flags) {
+    if (is_source_file(flags.file)) return list_source(flags);
     INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
     std::vector<const metal::LibraryFunction*> chosen;
     for (const auto& function : library.functions()) {
@@ -215,7 +245,10 @@ Result<void> disassemble(const DisassembleFlags& flags) {
 Action add_metal_list(CLI::App& app) {
     auto flags = std::make_shared<LibraryFlags>();
     add_library_flags(app, *flags);
+    app.get_option("file")->description(
+        "A .metal source, a .metallib, or a file that embeds one (FILE.dylib:0)");
     app.add_flag("--json", flags->json, "Print JSON");
+    add_source_flags(app, flags->source);
     return [flags] { return list(*flags); };
 }
 

@@ -11,6 +11,7 @@ void add_source_flags(CLI::App& app, SourceFlags& flags) {
     app.add_option("--std", flags.standard, "Language version: metal3.0 to metal4.1")
         ->capture_default_str()
         ->group(kGroup);
+    app.add_flag("--strict", flags.strict, "Check address spaces as Apple's compiler does")->group(kGroup);
     app.add_option("--compile-limit", flags.time_limit_seconds, "Seconds the compiler may take")
         ->capture_default_str()
         ->group(kGroup);
@@ -25,6 +26,7 @@ Result<metal::msl::SourceLibrary> open_source(const std::string& path, const Sou
     options.include_folders = flags.include_folders;
     options.macros = flags.macros;
     options.standard = flags.standard;
+    options.strict = flags.strict;
     options.limits.seconds = flags.time_limit_seconds;
     return metal::msl::SourceLibrary::open_file(path, options);
 }

@@ -13,6 +13,7 @@ struct SourceFlags {
     std::vector<std::string> include_folders, macros;
     std::string standard = "metal3.2";
     double time_limit_seconds = 60;
+    bool strict = false;
 };
 
 void add_source_flags(CLI::App& app, SourceFlags& flags);

@@ -217,7 +217,8 @@ Result<void> run(const RunFlags& flags) {
     metal::CompileOptions options;
     INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
     INGOT_ASSIGN(options.layout, parse_layout(flags.layout));
-    options.reconverge = !flags.no_reconvergence;
+    // Strict kernels don't rely on lockstep.
+    options.reconverge = !flags.no_reconvergence && !flags.source.strict;
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     INGOT_ASSIGN(const auto kernel, compiler->compile(module.bitcode, module.name, options));
     const auto executor = metal::make_fiber_executor();

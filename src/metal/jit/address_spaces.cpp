@@ -1,6 +1,7 @@
 #include "metal/jit/address_spaces.h"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -101,7 +102,51 @@ llvm::Instruction* settled_memory(llvm::MemIntrinsic& memory) {
                           transfer->getLength());
 }
 
+constexpr const char* kSpaceNames[] = {"thread", "device", "constant", "threadgroup"};
+
+// As space_of, but constants of the program are in constant space.
+std::optional<unsigned> declared_space_of(llvm::Value* pointer) {
+    while (auto* cast = llvm::dyn_cast<llvm::AddrSpaceCastOperator>(pointer)) pointer = cast->getOperand(0);
+    const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(pointer));
+    if (global != nullptr && global->getAddressSpace() == 0) return kConstantSpace;
+    return space_of(pointer);
+}
+
+std::string text_of(llvm::Value* pointer) {
+    const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(pointer->stripPointerCasts());
+    const auto* data = global != nullptr && global->hasInitializer()
+                           ? llvm::dyn_cast<llvm::ConstantDataSequential>(global->getInitializer())
+                           : nullptr;
+    return data != nullptr && data->isCString() ? data->getAsCString().str() : "";
+}
+
+Result<void> check_note(const llvm::CallInst& call) {
+    const auto* expected = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
+    const auto actual = declared_space_of(call.getArgOperand(0));
+    if (expected == nullptr || !actual || expected->getZExtValue() == *actual) return {};
+    if (*actual >= std::size(kSpaceNames) || expected->getZExtValue() >= std::size(kSpaceNames)) return {};
+    std::string place;
+    if (const llvm::DILocation* location = call.getDebugLoc()) {
+        place = fmt::format("{}:{}: ", location->getFilename().str(), location->getLine());
+    }
+    return fail(ErrorKind::kCorrupt, "{}error: '{}' is declared '{}', but points to {} memory", place,
+                text_of(call.getArgOperand(2)), kSpaceNames[expected->getZExtValue()], kSpaceNames[*actual]);
+}
+
 }  // namespace
+
+Result<void> check_declared_spaces(llvm::Module& module) {
+    llvm::Function* note = module.getFunction("ingot.expect_space");
+    if (note == nullptr) return {};
+    for (llvm::User* user : llvm::make_early_inc_range(note->users())) {
+        auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+        if (call == nullptr || call->arg_size() != 3) continue;
+        INGOT_TRY(check_note(*call));
+        call->eraseFromParent();
+    }
+    if (note->use_empty()) note->eraseFromParent();
+    return {};
+}
 
 Result<void> settle_address_spaces(llvm::Module& module) {
     for (llvm::Function& function : module) {

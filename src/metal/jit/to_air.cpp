@@ -320,6 +320,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
         global.removeDeadConstantUsers();
         if (global.getAddressSpace() == kThreadgroupSpace && global.use_empty()) global.eraseFromParent();
     }
+    INGOT_TRY(check_declared_spaces(module));
     INGOT_TRY(settle_address_spaces(module));
     drop_unused_constants(module);
     module.setTargetTriple("air64_v28-apple-macosx26.0.0");

@@ -1,11 +1,15 @@
 #include "metal/msl/clang.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+
+#include "base/disk_cache.h"
+#include "base/output_file.h"
 
 namespace ingot::metal::msl {
 namespace {
@@ -20,8 +24,6 @@ constexpr const char* kElsewhere[] = {"/usr/lib/llvm-19/bin/clang", "/opt/homebr
 // which is what AIR's functions take; no code is generated for it.
 const std::vector<std::string> kCommon = {"--target=nvptx64-nvidia-cuda",
                                           "--no-default-config",
-                                          "-x",
-                                          "c++",
                                           "-std=c++20",
                                           "-nostdinc",
                                           "-nocudainc",
@@ -101,7 +103,7 @@ Result<std::string> Clang::run(std::vector<std::string> arguments, std::string_v
 Result<std::string> Clang::preprocess(std::string_view text, const Preprocessing& options,
                                       const ChildLimits& limits) const {
     const std::string stub = options.header_folder + "/stub";
-    std::vector<std::string> arguments{"-E", "-undef"}, folders{stub};
+    std::vector<std::string> arguments{"-x", "c++", "-E", "-undef"}, folders{stub};
     if (!options.folder.empty()) {
         folders.push_back(absolute(options.folder));
         arguments.insert(arguments.end(), {"-iquote", folders.back()});
@@ -118,6 +120,28 @@ Result<std::string> Clang::preprocess(std::string_view text, const Preprocessing
     return run(std::move(arguments), named, folders, limits);
 }
 
+Result<std::string> Clang::precompile(const std::vector<std::string>& arguments, const Compilation& options,
+                                      const ChildLimits& limits) const {
+    std::error_code error;
+    CacheKey key;
+    key.add(path_).add(uint64_t(fs::file_size(path_, error)));
+    key.add(uint64_t(fs::last_write_time(path_, error).time_since_epoch().count()));
+    for (const std::string& argument : arguments) key.add(argument);
+    const std::string path = fmt::format("{}/{}.pch", options.header_folder, key.finish().substr(0, 16));
+    if (fs::exists(path, error)) return path;
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"-x", "c++-header"});
+    INGOT_ASSIGN(const std::string header, run(std::move(all), "#include <ingot_msl/precompiled.h>\n",
+                                               {options.header_folder}, limits));
+    // Under a name of its own until all of it is written: others may be at the same.
+    static std::atomic<unsigned> count{0};
+    const std::string partial = fmt::format("{}.{}-{}", path, ::getpid(), count++);
+    auto file = OutputFile::create(partial);
+    if (!file || !file->write(std::as_bytes(std::span(header))) || !file->commit()) return std::string();
+    fs::rename(partial, path, error);
+    return error ? std::string() : path;
+}
+
 Result<std::string> Clang::compile(std::string_view text, const Compilation& options,
                                    const ChildLimits& limits) const {
     std::vector<std::string> arguments{"-w", "-I", options.header_folder, "-fno-exceptions", "-fno-rtti",
@@ -127,6 +151,9 @@ Result<std::string> Clang::compile(std::string_view text, const Compilation& opt
                                        // The AIR form optimises, knowing about address spaces.
                                        "-O2", "-Xclang", "-disable-llvm-passes"};
     if (options.fast_math) arguments.emplace_back("-D__FAST_MATH__=1");
+    INGOT_ASSIGN(const std::string header, precompile(arguments, options, limits));
+    if (!header.empty()) arguments.insert(arguments.end(), {"-include-pch", header});
+    arguments.insert(arguments.end(), {"-x", "c++"});
     if (options.check_only) {
         arguments.emplace_back("-fsyntax-only");
     } else {

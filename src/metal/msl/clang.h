@@ -31,7 +31,8 @@ class Clang {
         bool fast_math = true;      // defines __FAST_MATH__ for the library's headers
         bool check_only = false;    // no output
     };
-    // Bitcode, not optimised. Errors as preprocess().
+    // Bitcode, not optimised. The library's headers are precompiled once, next to themselves. Errors as
+    // preprocess().
     Result<std::string> compile(std::string_view text, const Compilation& options,
                                 const ChildLimits& limits) const;
 
@@ -41,6 +42,9 @@ class Clang {
     explicit Clang(std::string path) : path_(std::move(path)) {}
     Result<std::string> run(std::vector<std::string> arguments, std::string_view input,
                             const std::vector<std::string>& visible_folders, const ChildLimits& limits) const;
+    // The precompiled header's path; empty if there is no place to keep one.
+    Result<std::string> precompile(const std::vector<std::string>& arguments, const Compilation& options,
+                                   const ChildLimits& limits) const;
 
     std::string path_;
 };

@@ -5,7 +5,7 @@
 
 namespace ingot::metal::msl {
 
-Result<Program> Program::rewrite(std::string text, std::string_view file) {
+Result<Program> Program::rewrite(std::string text, std::string_view file, bool strict) {
     INGOT_ASSIGN(Tokens tokens, Tokens::lex(std::move(text), file));
     Program program;
     program.tokens_ = std::make_unique<const Tokens>(std::move(tokens));
@@ -13,6 +13,7 @@ Result<Program> Program::rewrite(std::string text, std::string_view file) {
     program.outline_ = std::make_unique<const Outline>(std::move(outline));
     const Source source{*program.tokens_, *program.outline_};
     INGOT_TRY(refuse_unsupported(source));
+    if (strict) INGOT_TRY(require_address_spaces(source));
     INGOT_ASSIGN(program.kernels_, find_kernels(source));
     Edits edits(source.tokens);
     drop_pragmas(source, edits);
@@ -24,6 +25,7 @@ Result<Program> Program::rewrite(std::string text, std::string_view file) {
     INGOT_TRY(place_threadgroup_variables(source, edits));
     program.constants_ = declare_function_constants(source, edits);
     program.entries_ = find_entries(source, program.kernels_, edits);
+    if (strict) note_declared_spaces(source, edits);
     drop_duplicates(source, edits);
     program.edits_ = std::make_unique<const Edits>(std::move(edits));
     return program;

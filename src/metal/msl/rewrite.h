@@ -54,8 +54,10 @@ struct FunctionConstantDeclaration {
 // A source with all rewriting done, short of an entry.
 class Program {
   public:
-    // `text` is preprocessed; `file` names it. Errors: kCorrupt and kUnsupported with file and line.
-    static Result<Program> rewrite(std::string text, std::string_view file);
+    // `text` is preprocessed; `file` names it. In a strict program address spaces are stated everywhere, and
+    // what is stated is noted for the AIR form to check. Errors: kCorrupt and kUnsupported with file and
+    // line.
+    static Result<Program> rewrite(std::string text, std::string_view file, bool strict = false);
 
     const std::vector<EntryPoint>& entries() const { return entries_; }
     const EntryPoint* find(std::string_view name) const;

@@ -60,6 +60,10 @@ Result<SourceLibrary> SourceLibrary::open(std::string_view text, const SourceOpt
     if (options.fast_math) preprocessing.macros.emplace_back("__FAST_MATH__=1");
     preprocessing.macros.insert(preprocessing.macros.end(), options.macros.begin(), options.macros.end());
     INGOT_ASSIGN(std::string preprocessed, clang.preprocess(text, preprocessing, options.limits));
+    if (options.strict) {
+        INGOT_ASSIGN(Program strict, Program::rewrite(preprocessed, options.file, true));
+        library.strict_program_ = std::make_shared<const Program>(std::move(strict));
+    }
     INGOT_ASSIGN(Program program, Program::rewrite(std::move(preprocessed), options.file));
     library.program_ = std::make_shared<const Program>(std::move(program));
     return library;
@@ -77,6 +81,12 @@ std::vector<std::string> SourceLibrary::kernel_names() const {
     std::vector<std::string> names;
     for (const EntryPoint& entry : program_->entries()) names.push_back(entry.name);
     return names;
+}
+
+std::array<uint16_t, 4> SourceLibrary::versions() const {
+    // "metal3.2"
+    const auto digit = [&](size_t at) { return uint16_t(options_.standard[at] - '0'); };
+    return {2, 8, digit(5), digit(7)};
 }
 
 Result<std::string> SourceLibrary::rewritten(std::string_view kernel) const {
@@ -107,8 +117,18 @@ Result<void> SourceLibrary::check() const {
     return {};
 }
 
+// Notes keep variables in memory, so the module they are in is only looked at.
+Result<void> SourceLibrary::check_spaces(std::string_view kernel) const {
+    INGOT_ASSIGN(const Clang clang, Clang::find());
+    INGOT_ASSIGN(const std::string unit, strict_program_->translation_unit(strict_program_->find(kernel)));
+    INGOT_ASSIGN(const std::string bitcode, clang.compile(unit, compilation(false), options_.limits));
+    INGOT_TRY(to_air(std::as_bytes(std::span(bitcode)), kernel));
+    return {};
+}
+
 Result<std::vector<std::byte>> SourceLibrary::compile(std::string_view kernel) const {
     INGOT_ASSIGN(const std::string unit, rewritten(kernel));
+    if (strict_program_ != nullptr) INGOT_TRY(check_spaces(kernel));
     INGOT_ASSIGN(Compiler * compiler, metal::compiler());
     INGOT_ASSIGN(const Clang clang, Clang::find());
     const std::string key = CacheKey()

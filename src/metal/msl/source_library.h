@@ -4,6 +4,7 @@
 // module such as compiled libraries hold; from there both doors are one. Compiled modules are kept on disk.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct SourceOptions {
     std::vector<std::string> macros;           // "NAME" or "NAME=VALUE"
     std::string standard = "metal3.2";
     bool fast_math = true;  // __FAST_MATH__: functions that aren't named precise:: or fast:: are fast
+    bool strict = false;    // check address spaces as Apple's compiler does
     ChildLimits limits;
 };
 
@@ -33,6 +35,8 @@ class SourceLibrary {
 
     // Kernels and instantiated templates, in the order of the source, by their [[host_name]].
     std::vector<std::string> kernel_names() const;
+    // AIR major and minor, language major and minor.
+    std::array<uint16_t, 4> versions() const;
     // Type-checks the source; what only an instantiation would show isn't seen.
     Result<void> check() const;
     // An AIR module as bitcode. Errors: as open(), and kNotFound naming close matches.
@@ -42,9 +46,11 @@ class SourceLibrary {
 
   private:
     Clang::Compilation compilation(bool check_only) const;
+    Result<void> check_spaces(std::string_view kernel) const;
 
     SourceOptions options_;
     std::shared_ptr<const Program> program_;
+    std::shared_ptr<const Program> strict_program_;  // the same with notes; null unless strict
     std::string header_folder_;
 };
 

@@ -13,6 +13,12 @@ struct Source {
 // Errors for what this device doesn't serve (textures, other shader stages...) or never accepts (assembly).
 Result<void> refuse_unsupported(const Source& source);
 
+// Strict mode: an Error for a pointer or reference that doesn't state its address space, with Apple's
+// words...
+Result<void> require_address_spaces(const Source& source);
+// ...and a call for each that does, by which the AIR form sees whether it holds.
+void note_declared_spaces(const Source& source, Edits& edits);
+
 // Drops pragmas but a few: their macros aren't expanded, and most are instructions to a compiler.
 void drop_pragmas(const Source& source, Edits& edits);
 // `constant` becomes const, the other address spaces and `kernel` vanish.
