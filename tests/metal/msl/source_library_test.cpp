@@ -1,0 +1,267 @@
+// The source door as a whole: diagnostics, include path, limits, the AIR that comes out, and the API's
+// newLibrary.
+#include "metal/msl/source_library.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "Metal/Metal.hpp"
+#include "metal/support.h"
+
+namespace ingot::metal::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kHeader = "#include <metal_stdlib>\nusing namespace metal;\n";
+
+std::string error_of(const std::string& text, const msl::SourceOptions& options = {}) {
+    const auto library = msl::SourceLibrary::open(text, options);
+    if (!library) return library.error().describe();
+    const auto checked = library->check();
+    return checked ? "accepted" : checked.error().describe();
+}
+
+// The AIR of a source's only kernel, as text.
+std::string air_of(const std::string& text) {
+    const auto library = msl::SourceLibrary::open(kHeader + text, {});
+    if (!library) return library.error().describe();
+    const std::string name = library->kernel_names().at(0);
+    const auto module = library->compile(name);
+    if (!module) return module.error().describe();
+    const auto ir = the_compiler().disassemble(*module, name, {});
+    return ir ? *ir : ir.error().describe();
+}
+
+// A folder that goes away with the test.
+class Folder {
+  public:
+    Folder() {
+        std::string pattern = (fs::temp_directory_path() / "ingot-msl-XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data());
+    }
+    ~Folder() { fs::remove_all(path_); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    fs::path write(const std::string& name, const std::string& text) const {
+        fs::create_directories((path_ / name).parent_path());
+        std::ofstream(path_ / name) << text;
+        return path_ / name;
+    }
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+TEST(SourceDoor, DiagnosticsStandAtTheLineOfTheSource) {
+    EXPECT_THAT(error_of(kHeader + "\nkernel void f(device float* a) {\n    a[0] = undeclared;\n}"),
+                HasSubstr("program_source:5: error: use of undeclared identifier 'undeclared'"));
+}
+
+TEST(SourceDoor, DiagnosticsNameIncludedFiles) {
+    const Folder folder;
+    folder.write("inner/helper.h", "float helper() {\n    return missing;\n}\n");
+    const fs::path main = folder.write("main.metal", "#include \"inner/helper.h\"\nkernel void f() {}\n");
+    const auto library = msl::SourceLibrary::open_file(main.string(), {});
+    ASSERT_TRUE(library) << library.error().describe();
+    const auto checked = library->check();
+    ASSERT_FALSE(checked);
+    EXPECT_THAT(checked.error().describe(),
+                HasSubstr("inner/helper.h:2: error: use of undeclared identifier"));
+}
+
+TEST(SourceDoor, IncludesFromTheGivenFoldersAndSeesMacros) {
+    const Folder folder;
+    folder.write("value.h", "#define VALUE (GIVEN + 1)\n");
+    msl::SourceOptions options;
+    options.include_folders = {folder.path().string()};
+    options.macros = {"GIVEN=41"};
+    EXPECT_EQ("accepted", error_of("#include <value.h>\nstatic_assert(VALUE == 42);\n", options));
+    EXPECT_EQ("accepted", error_of("static_assert(__METAL_VERSION__ == 320);\n"));
+    options.standard = "metal4.0";
+    EXPECT_EQ("accepted", error_of("static_assert(__METAL_VERSION__ == 400);\n", options));
+    options.standard = "metal9";
+    EXPECT_THAT(error_of("", options), HasSubstr("no language version 'metal9'; there are metal3.0"));
+}
+
+TEST(SourceDoor, NothingOutsideTheIncludePathCanBeRead) {
+    const Folder folder;
+    folder.write("secret.h", "int secret;\n");
+    fs::create_directories(folder.path() / "inner");
+    msl::SourceOptions options;
+    options.include_folders = {(folder.path() / "inner").string()};
+    const std::string absolute = (folder.path() / "secret.h").string();
+    for (const std::string& name : {absolute, std::string("../secret.h"), std::string("/etc/passwd"),
+                                    std::string("/dev/stdin"), std::string("/proc/self/environ")}) {
+        EXPECT_THAT(error_of("#include \"" + name + "\"\n", options), HasSubstr("file not found")) << name;
+        EXPECT_THAT(error_of("#define NAME \"" + name + "\"\n#include NAME\n", options),
+                    HasSubstr("file not found"));
+        EXPECT_EQ("accepted",
+                  error_of("#if __has_include(\"" + name + "\")\n#error found\n#endif\n", options));
+        EXPECT_THAT(error_of("char bytes[] = {\n#embed \"" + name + "\"\n};\n", options),
+                    HasSubstr("not found"));
+    }
+    EXPECT_THAT(error_of("#define HASH #\nHASH include \"" + absolute + "\"\n", options),
+                Not(HasSubstr("accepted")));
+}
+
+TEST(SourceDoor, EndlessCompilationStopsAtItsLimit) {
+    msl::SourceOptions options;
+    options.limits.seconds = 2;
+    const std::string error = error_of(
+        "template <int D, int P> struct G { enum { v = G<D - 1, 2 * P>::v + G<D - 1, 2 * P + 1>::v }; };\n"
+        "template <int P> struct G<0, P> { enum { v = 1 }; };\n"
+        "static_assert(G<30, 0>::v == 0);\n",
+        options);
+    EXPECT_THAT(error, HasSubstr("stopped after 2 s"));
+}
+
+TEST(SourceDoor, MemoryIsLimited) {
+    msl::SourceOptions options;
+    options.limits.memory_bytes = 64 << 20;
+    EXPECT_THAT(error_of("int x;", options), Not(HasSubstr("accepted")));
+}
+
+TEST(SourceDoor, UnknownKernelsAreAnErrorThatNamesOthers) {
+    const auto library = msl::SourceLibrary::open("kernel void here() {}", {});
+    ASSERT_TRUE(library) << library.error().describe();
+    EXPECT_THAT(library->kernel_names(), ElementsAre("here"));
+    const auto module = library->compile("there");
+    ASSERT_FALSE(module);
+    EXPECT_THAT(module.error().describe(), HasSubstr("no kernel 'there'"));
+    EXPECT_THAT(module.error().describe(), HasSubstr("there are: here"));
+}
+
+TEST(AirForm, HasAddressSpacesAndArgumentMetadata) {
+    const std::string air = air_of(
+        "struct S { float4 scale; int n; };\n"
+        "kernel void f(device half2* out [[buffer(5)]], constant S& s, device const uchar* in "
+        "[[buffer(2)]],\n"
+        "    threadgroup float* t [[threadgroup(1)]], ushort2 p [[thread_position_in_grid]]) {\n"
+        "    t[p.x] = s.scale.x * in[p.y]; out[p.x] = half2(half(t[p.x])); }");
+    EXPECT_THAT(air, HasSubstr("@f(ptr addrspace(1)"));
+    EXPECT_THAT(air, HasSubstr("load float, ptr addrspace(2)"));
+    EXPECT_THAT(air, HasSubstr("store float %"));
+    EXPECT_THAT(air, HasSubstr("!\"air.location_index\", i32 5, i32 1, !\"air.read_write\", "
+                               "!\"air.address_space\", i32 1, !\"air.arg_type_size\", i32 4, "
+                               "!\"air.arg_type_align_size\", i32 4, !\"air.arg_type_name\", !\"half2\", "
+                               "!\"air.arg_name\", !\"out\""));
+    EXPECT_THAT(
+        air, HasSubstr("!\"air.buffer_size\", i32 32, !\"air.location_index\", i32 6, i32 1, !\"air.read\", "
+                       "!\"air.address_space\", i32 2"));
+    EXPECT_THAT(
+        air, HasSubstr("!\"air.location_index\", i32 1, i32 1, !\"air.read_write\", !\"air.address_space\", "
+                       "i32 3"));
+    EXPECT_THAT(air, HasSubstr("!\"air.thread_position_in_grid\", !\"air.arg_type_name\", !\"ushort2\""));
+    EXPECT_THAT(air, Not(HasSubstr("addrspacecast")));
+}
+
+TEST(AirForm, AtomicsAreNamedAfterTheirPointersSpace) {
+    const std::string air = air_of(
+        "kernel void f(device atomic_uint* d) { threadgroup atomic_uint t[2];\n"
+        "    atomic_fetch_add_explicit(&t[0], 1u, memory_order_relaxed);\n"
+        "    atomic_fetch_add_explicit(d, 1u, memory_order_relaxed); }");
+    EXPECT_THAT(air, HasSubstr("@air.atomic.local.add.u.i32(ptr addrspace(3)"));
+    EXPECT_THAT(air, HasSubstr("@air.atomic.global.add.u.i32(ptr addrspace(1)"));
+    EXPECT_THAT(air, Not(HasSubstr("flat")));
+}
+
+TEST(AirForm, PointersFromMemoryPointToDeviceMemory) {
+    const std::string air =
+        air_of("struct A { device float* p; };\nkernel void f(constant A& a) { a.p[3] = 1; }");
+    EXPECT_THAT(air, HasSubstr("store float 1.000000e+00, ptr addrspace(1)"));
+}
+
+TEST(AirForm, OnlyUsedFunctionConstantsRemain) {
+    const std::string air = air_of(
+        "constant bool used [[function_constant(4)]];\nconstant int unused [[function_constant(9)]];\n"
+        "kernel void f(device int* a) { a[0] = used ? 1 : 2; }");
+    EXPECT_THAT(air, HasSubstr("externally_initialized constant i8, section \"air.fc_initializer\""));
+    EXPECT_THAT(air, HasSubstr("!\"bool\", !\"used\", i32 4"));
+    EXPECT_THAT(air, Not(HasSubstr("unused")));
+}
+
+TEST(AirForm, KeepsTheSourcesLines) {
+    EXPECT_THAT(air_of("kernel void f(device int* a) {\n    a[0] = a[1] + 1;\n}"),
+                HasSubstr("!DILocation(line: 4"));
+}
+
+class SourceApi : public ::testing::Test {
+  protected:
+    NS::SharedPtr<NS::AutoreleasePool> pool_ = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
+    NS::SharedPtr<MTL::Device> device_ = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+
+    static NS::String* string(const std::string& text) {
+        return NS::String::string(text.c_str(), NS::UTF8StringEncoding);
+    }
+};
+
+TEST_F(SourceApi, NewLibraryCompilesSourceAndItsKernelsRun) {
+    NS::Error* error = nullptr;
+    const auto library = NS::TransferPtr(device_->newLibrary(
+        string(kHeader +
+               "constant int k [[function_constant(0)]];\n"
+               "kernel void add(device int* a, constant int& b, uint i [[thread_position_in_grid]]) "
+               "{ a[i] += b * k; }"),
+        nullptr, &error));
+    ASSERT_TRUE(library) << error->localizedDescription()->utf8String();
+    EXPECT_EQ(1u, library->functionNames()->count());
+    const auto values = NS::TransferPtr(MTL::FunctionConstantValues::alloc()->init());
+    const int k = 10;
+    values->setConstantValue(&k, MTL::DataTypeInt, NS::UInteger(0));
+    const auto function = NS::TransferPtr(library->newFunction(string("add"), values.get(), &error));
+    ASSERT_TRUE(function);
+    EXPECT_EQ(1u, function->functionConstantsDictionary()->count());
+    const auto pipeline = NS::TransferPtr(device_->newComputePipelineState(function.get(), &error));
+    ASSERT_TRUE(pipeline) << error->localizedDescription()->utf8String();
+    const auto buffer = NS::TransferPtr(device_->newBuffer(16, MTL::ResourceStorageModeShared));
+    auto* numbers = static_cast<int*>(buffer->contents());
+    for (int i = 0; i < 4; ++i) numbers[i] = i;
+    const auto queue = NS::TransferPtr(device_->newCommandQueue());
+    MTL::CommandBuffer* commands = queue->commandBuffer();
+    MTL::ComputeCommandEncoder* encoder = commands->computeCommandEncoder();
+    encoder->setComputePipelineState(pipeline.get());
+    encoder->setBuffer(buffer.get(), 0, 0);
+    const int b = 7;
+    encoder->setBytes(&b, sizeof b, 1);
+    encoder->dispatchThreads(MTL::Size(4, 1, 1), MTL::Size(4, 1, 1));
+    encoder->endEncoding();
+    commands->commit();
+    commands->waitUntilCompleted();
+    EXPECT_EQ(MTL::CommandBufferStatusCompleted, commands->status());
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(i + 70, numbers[i]);
+}
+
+TEST_F(SourceApi, BrokenSourceIsACompileFailureWithTheLog) {
+    NS::Error* error = nullptr;
+    const auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
+    const auto library = NS::TransferPtr(
+        device_->newLibrary(string("kernel void f() {\n  nonsense();\n}"), options.get(), &error));
+    EXPECT_FALSE(library);
+    ASSERT_NE(nullptr, error);
+    EXPECT_EQ(NS::Integer(MTL::LibraryErrorCompileFailure), error->code());
+    EXPECT_THAT(error->localizedDescription()->utf8String(),
+                HasSubstr("program_source:2: error: use of undeclared identifier 'nonsense'"));
+}
+
+TEST_F(SourceApi, MacrosAndLanguageVersionReachTheSource) {
+    NS::Error* error = nullptr;
+    const auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
+    options->setLanguageVersion(MTL::LanguageVersion4_0);
+    options->setPreprocessorMacros(NS::Dictionary::dictionary(string("7"), string("SEVEN")));
+    const auto library = NS::TransferPtr(device_->newLibrary(
+        string("static_assert(SEVEN == 7 && __METAL_VERSION__ == 400);\nkernel void f() {}"), options.get(),
+        &error));
+    EXPECT_TRUE(library) << (error ? error->localizedDescription()->utf8String() : "");
+}
+
+}  // namespace
+}  // namespace ingot::metal::testing
