@@ -1,0 +1,93 @@
+#include "tile_device/device.h"
+
+#include <cstring>
+
+#include "metal/exec/compiler.h"
+#include "metal/msl/source_library.h"
+
+namespace ingot::tile::testing {
+namespace {
+
+constexpr size_t kGuardBytes = 256;
+constexpr std::byte kGuard{0xA5};
+
+struct Memory {
+    std::string name;
+    DType type;
+    size_t bytes;
+    std::vector<std::byte> data;  // guard, elements, guard
+    std::byte* begin() { return data.data() + kGuardBytes; }
+};
+
+Memory fill(const TensorArgument& t, const Arguments& x, size_t elements) {
+    Memory m{t.name, t.type, elements * size_bytes(t.type), {}};
+    m.data.assign(m.bytes + 2 * kGuardBytes, kGuard);
+    std::fill(m.begin(), m.begin() + m.bytes, std::byte{0});
+    const auto it = x.tensors.find(t.name);
+    for (size_t i = 0; it != x.tensors.end() && i < it->second.size() && i < elements; ++i) {
+        const uint32_t bits = to_bits(t.type, it->second[i]);
+        std::memcpy(m.begin() + i * size_bytes(t.type), &bits, size_bytes(t.type));
+    }
+    return m;
+}
+
+Result<void> check_guards(Memory& m) {
+    for (size_t i = 0; i < kGuardBytes; ++i) {
+        if (m.data[i] != kGuard || m.data[kGuardBytes + m.bytes + i] != kGuard)
+            return fail(ErrorKind::kCorrupt, "{}: something was written outside of it", m.name);
+    }
+    return {};
+}
+
+std::vector<double> numbers_in(Memory& m) {
+    std::vector<double> out;
+    for (size_t at = 0; at < m.bytes; at += size_bytes(m.type)) {
+        uint32_t bits = 0;
+        std::memcpy(&bits, m.begin() + at, size_bytes(m.type));
+        out.push_back(from_bits(m.type, bits));
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal::CooperativeLayout layout) {
+    metal::msl::SourceOptions source;
+    source.file = c.entry + ".metal";
+    // The device's oldest language reads what is written for older ones.
+    source.standard = to_string(std::max(c.language, Language::kMetal3_0));
+    INGOT_ASSIGN(const auto library, metal::msl::SourceLibrary::open(c.source, source));
+    INGOT_ASSIGN(const auto module, library.compile(c.entry));
+    INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+    metal::CompileOptions options;
+    options.layout = layout;
+    INGOT_ASSIGN(const auto kernel, compiler->compile(module, c.entry, options));
+
+    std::vector<Memory> memory;
+    for (const TensorArgument& t : c.tensors) {
+        INGOT_ASSIGN(const size_t elements, tensor_elements(c.kernel, c.kernel.tensors()[t.index], x.dims));
+        memory.push_back(fill(t, x, elements));
+    }
+    INGOT_ASSIGN(auto packed, c.pack(x.dims, x.scalars));
+    INGOT_ASSIGN(const Launch launch, c.launch(x.dims));
+    metal::Launch l;
+    l.group_threads = {launch.threads[0], launch.threads[1], launch.threads[2]};
+    l.grid_threads = {launch.groups[0] * launch.threads[0], launch.groups[1], launch.groups[2]};
+    for (size_t i = 0; i < memory.size(); ++i) l.buffers[i] = {memory[i].begin(), memory[i].bytes};
+    if (c.fields_index) l.buffers[*c.fields_index] = {packed.data(), packed.size()};
+    l.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    if (l.grid_threads.count() != 0) {
+        INGOT_ASSIGN(const metal::LaunchReport report, metal::make_fiber_executor()->run(*kernel, l));
+        if (report.status != metal::LaunchStatus::kDone)
+            return fail(ErrorKind::kInvalidArgument, "{}", report.message);
+        if (!report.findings.empty()) return fail(ErrorKind::kInvalidArgument, "{}", report.findings.front());
+    }
+    Results results;
+    for (size_t i = 0; i < memory.size(); ++i) {
+        INGOT_TRY(check_guards(memory[i]));
+        if (c.tensors[i].role != Role::kIn) results[memory[i].name] = numbers_in(memory[i]);
+    }
+    return results;
+}
+
+}  // namespace ingot::tile::testing

@@ -1,0 +1,15 @@
+// Runs what the tile compiler emitted on the virtual Metal device, through its source door.
+#pragma once
+
+#include "metal/exec/executor.h"
+#include "tile/api/compile.h"
+#include "tile/library.h"
+
+namespace ingot::tile::testing {
+
+// Memory of the outputs after one launch, as doubles. Errors: whatever stops the source from being compiled
+// or launched; a byte written behind the end of a buffer; a finding of the device.
+Result<Results> run_on_device(const CompiledKernel& compiled, const Arguments& arguments,
+                              metal::CooperativeLayout layout = metal::CooperativeLayout::kNax);
+
+}  // namespace ingot::tile::testing
