@@ -64,17 +64,27 @@ std::shared_ptr<const Kernel> text_kernel(const std::string& ir, CompileOptions 
     return *kernel;
 }
 
+std::vector<std::string>& refusals() {
+    static std::vector<std::string> all;
+    return all;
+}
+
 LaunchReport Dispatch::threads_of_grid(Size3 grid, Size3 threads) {
     launch_.grid_threads = grid;
     launch_.group_threads = threads;
     if (kernel_ == nullptr) {
-        return {.status = LaunchStatus::kFault, .message = "no kernel", .findings = {}};
+        return {.status = LaunchStatus::kFault, .message = "no kernel", .findings = {}, .refusal = {}};
     }
     auto report = the_executor().run(*kernel_, launch_);
     if (!report) {
         ADD_FAILURE() << report.error().describe();
-        return {.status = LaunchStatus::kFault, .message = report.error().describe(), .findings = {}};
+        return {.status = LaunchStatus::kFault,
+                .message = report.error().describe(),
+                .findings = {},
+                .refusal = {}};
     }
+    if (report->executor != launch_.executor)
+        refusals().push_back(kernel_->info.name + ": " + report->refusal);
     return *report;
 }
 

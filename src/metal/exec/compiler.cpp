@@ -10,6 +10,7 @@
 #include "metal/exec/fibers/simd_functions.h"
 #include "metal/exec/fibers/tensor_operations.h"
 #include "metal/exec/kernel_log.h"
+#include "metal/exec/lanes/matrix.h"
 
 namespace ingot::metal {
 namespace {
@@ -27,6 +28,7 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_os_log", ingot_os_log),
     symbol("ingot_simd", ingot_simd),
     symbol("ingot_multiply_matrices", ingot_multiply_matrices),
+    symbol("ingot_lanes_multiply", ingot_lanes_multiply),
     symbol("ingot_tensor_init", ingot_tensor_init),
     symbol("ingot_tensor_slice", ingot_tensor_slice),
     symbol("ingot_matmul2d", ingot_matmul2d),

@@ -30,9 +30,11 @@ struct CompileOptions {
     CooperativeLayout layout = CooperativeLayout::kNax;
     bool reconverge =
         true;  // lanes meet around divergent branches that write shared memory; off in strict mode
-    bool batch_matrices = true;  // off only to measure what batching is worth
-    bool lower_only = false;     // stop before optimising: checks that everything is known
-    std::string print_after;     // name of a pass: its output goes to `printed`
+    bool batch_matrices = true;                     // off only to measure what batching is worth
+    ExecutorKind executor = ExecutorKind::kFibers;  // whose passes run
+    LaneVariant variant;                            // for kVector
+    bool lower_only = false;                        // stop before optimising: checks that everything is known
+    std::string print_after;                        // name of a pass: its output goes to `printed`
     std::string* printed = nullptr;
 };
 

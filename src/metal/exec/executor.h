@@ -22,6 +22,7 @@ class Executor {
     virtual Result<LaunchReport> run(const Kernel& kernel, const Launch& launch) = 0;
 };
 
+// Runs both forms of a kernel: threads as fibers, or simdgroups as vectors where a launch asks for it.
 std::unique_ptr<Executor> make_fiber_executor();
 
 }  // namespace ingot::metal

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/result.h"
 #include "metal/air/kernel_info.h"
 
 namespace ingot::metal {
@@ -16,6 +17,38 @@ struct Lane;
 // How matmul2d's cooperative tensors spread over the lanes of a simdgroup. Apple leaves it to the
 // implementation; kernels compiled by Apple for MLX need kNax, kScrambled shows who else relies on a layout.
 enum class CooperativeLayout : uint8_t { kNax, kRowMajor, kScrambled };
+
+// How threads of a simdgroup are carried out: each as a fiber of its own, or all as lanes of one fiber.
+enum class ExecutorKind : uint8_t { kFibers, kVector };
+
+// "fibers" or "vector"; an error for anything else.
+Result<ExecutorKind> executor_kind(std::string_view name);
+std::string_view to_string(ExecutorKind kind);
+// What INGOT_EXECUTOR names, fibers if it is not set; nonsense is said once on stderr.
+ExecutorKind default_executor();
+
+// What launches a kernel's vector form is compiled for.
+struct LaneVariant {
+    bool full = false;  // every simdgroup has 32 threads
+    bool linear =
+        false;  // a simdgroup's threads follow each other along x: a 1-D group, or x a multiple of 32
+
+    auto operator<=>(const LaneVariant&) const = default;
+};
+
+struct LaneEntry {
+    void (*run)(fibers::Lane*) = nullptr;
+    bool has_barriers = false;   // simdgroups wait for each other: each needs a fiber
+    uint32_t private_bytes = 0;  // stack that the private variables of 32 threads take, spills aside
+};
+
+// A kernel's vector form, compiled when a variant is asked for first. Safe to use from several threads.
+class LaneForm {
+  public:
+    virtual ~LaneForm() = default;
+    // Error kUnsupported if the kernel can't be vectorised, with the reason.
+    virtual Result<LaneEntry> entry(LaneVariant variant) = 0;
+};
 
 struct CompileTimes {
     double parse_ms = 0, lower_ms = 0, optimise_ms = 0, generate_ms = 0;
@@ -29,7 +62,8 @@ struct Kernel {
     uint32_t matrix_operations = 0, matrix_batches = 0;
     CooperativeLayout layout = CooperativeLayout::kNax;
     CompileTimes times;
-    std::shared_ptr<void> code;  // keeps `entry` mapped
+    std::shared_ptr<void> code;       // keeps `entry` mapped
+    std::shared_ptr<LaneForm> lanes;  // never null once compiled
 };
 
 }  // namespace ingot::metal

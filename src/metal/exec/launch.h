@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "metal/exec/kernel.h"
+
 namespace ingot::metal {
 
 // Limits of the device, as Apple documents them for recent GPUs.
@@ -37,6 +39,7 @@ struct Launch {
     std::array<uint32_t, kNumThreadgroupSlots> threadgroup_bytes{};
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     unsigned max_workers = 0;  // 0: one per core
+    ExecutorKind executor = default_executor();
 };
 
 enum class LaunchStatus : uint8_t {
@@ -52,6 +55,8 @@ struct LaunchReport {
         findings;             // doubtful behaviour that ran on, e.g. a barrier some threads never reached
     uint64_t rendezvous = 0;  // simdgroup and threadgroup meetings
     unsigned workers = 1;     // threads that ran it
+    ExecutorKind executor = ExecutorKind::kFibers;  // what ran it
+    std::string refusal;                            // why it wasn't the vector executor that was asked for
     double seconds = 0;
 };
 

@@ -1,5 +1,6 @@
 // The Compiler behind the shared library's door.
 #include <chrono>
+#include <mutex>
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
@@ -31,16 +32,66 @@ class Stopwatch {
     Clock::time_point last_ = Clock::now();
 };
 
+void target_host(llvm::Module& module) {
+    module.setTargetTriple(host_target().getTargetTriple().str());
+    module.setDataLayout(host_target().createDataLayout());
+}
+
+// A kernel's vector form: keeps the module, compiles a variant when it is asked for first.
+class LaneCode final : public LaneForm {
+  public:
+    LaneCode(std::span<const std::byte> module, std::string_view name, const CompileOptions& options,
+             ObjectJit& jit)
+        : module_(reinterpret_cast<const char*>(module.data()), module.size()),
+          name_(name),
+          options_(options),
+          jit_(jit) {
+        options_.executor = ExecutorKind::kVector;
+        options_.print_after.clear();
+    }
+
+    Result<LaneEntry> entry(LaneVariant variant) override {
+        const std::scoped_lock lock(mutex_);
+        const auto found = entries_.find(variant);
+        if (found != entries_.end()) return found->second;
+        return entries_.emplace(variant, compile(variant)).first->second;
+    }
+
+  private:
+    Result<LaneEntry> compile(LaneVariant variant) {
+        CompileOptions options = options_;
+        options.variant = variant;
+        llvm::LLVMContext context;
+        context.setDiscardValueNames(true);
+        INGOT_ASSIGN(std::unique_ptr<llvm::Module> module,
+                     import_module(std::as_bytes(std::span(module_)), name_, context));
+        target_host(*module);
+        PassState state{.options = options, .kernel_name = name_, .info = {}};
+        INGOT_TRY(run_pipeline(*module, state));
+        INGOT_ASSIGN(const std::vector<char> object, jit_.generate(*module));
+        INGOT_ASSIGN(ObjectJit::Linked linked, jit_.link(object, name_));
+        code_.push_back(std::move(linked.code));
+        return LaneEntry{.run = reinterpret_cast<void (*)(fibers::Lane*)>(linked.entry),
+                         .has_barriers = state.meets,
+                         .private_bytes = kLanes * state.private_bytes};
+    }
+
+    static constexpr uint32_t kLanes = kSimdWidth;
+    const std::string module_;  // ends in a zero, which text needs
+    const std::string name_;
+    CompileOptions options_;
+    ObjectJit& jit_;
+    std::mutex mutex_;
+    std::map<LaneVariant, Result<LaneEntry>> entries_;
+    std::vector<std::shared_ptr<void>> code_;
+};
+
 class LlvmCompiler final : public Compiler {
   public:
     explicit LlvmCompiler(std::span<const RuntimeSymbol> symbols) : jit_(symbols) {}
 
     std::string version() const override { return LLVM_VERSION_STRING; }
-    std::vector<std::string> pass_names() const override {
-        std::vector<std::string> names;
-        for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
-        return names;
-    }
+    std::vector<std::string> pass_names() const override { return jit::pass_names(); }
     Result<std::shared_ptr<const Kernel>> compile(std::span<const std::byte> module, std::string_view name,
                                                   const CompileOptions& options) override;
     Result<KernelInfo> inspect(std::span<const std::byte> module, std::string_view name) override;
@@ -53,16 +104,10 @@ class LlvmCompiler final : public Compiler {
     ObjectJit jit_;
 };
 
-void target_host(llvm::Module& module) {
-    module.setTargetTriple(host_target().getTargetTriple().str());
-    module.setDataLayout(host_target().createDataLayout());
-}
-
 Result<void> check_print_after(const CompileOptions& options) {
     if (options.print_after.empty() || find_pass(options.print_after) != nullptr) return {};
-    std::string names;
-    for (const Pass& pass : all_passes()) names += fmt::format("{}{}", names.empty() ? "" : ", ", pass.name);
-    return fail(ErrorKind::kInvalidArgument, "no pass '{}'; there are {}", options.print_after, names);
+    return fail(ErrorKind::kInvalidArgument, "no pass '{}'; there are {}", options.print_after,
+                fmt::join(pass_names(), ", "));
 }
 
 Result<std::shared_ptr<const Kernel>> LlvmCompiler::compile(std::span<const std::byte> bytes,
@@ -90,6 +135,7 @@ Result<std::shared_ptr<const Kernel>> LlvmCompiler::compile(std::span<const std:
     INGOT_ASSIGN(ObjectJit::Linked linked, jit_.link(object, name));
     kernel->entry = reinterpret_cast<void (*)(fibers::Lane*)>(linked.entry);
     kernel->code = std::move(linked.code);
+    kernel->lanes = std::make_shared<LaneCode>(bytes, name, options, jit_);
     kernel->times.generate_ms = watch.lap_ms();
     return kernel;
 }

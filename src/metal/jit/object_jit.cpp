@@ -8,6 +8,7 @@
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -15,6 +16,7 @@
 #include "base/check.h"
 #include "base/half.h"
 #include "metal/jit/host_target.h"
+#include "metal/jit/lanes/vector_math.h"
 #include "metal/jit/pass.h"
 
 namespace ingot::metal::jit {
@@ -108,6 +110,11 @@ llvm::orc::JITTargetMachineBuilder host_builder() {
         llvm::InitializeNativeTarget();
         llvm::InitializeNativeTargetAsmPrinter();
         llvm::InitializeNativeTargetAsmParser();
+        // Blocks of vectorised kernels are long, a scheduler's time grows with the square of their length,
+        // and out-of-order machines gain little from it.
+        const char* options[] = {"ingot", "-enable-misched=false", "-disable-post-ra",
+                                 "-pre-RA-sched=source"};
+        llvm::cl::ParseCommandLineOptions(int(std::size(options)), options);
     });
     auto builder = llvm::cantFail(orc::JITTargetMachineBuilder::detectHost());
     builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
@@ -138,6 +145,7 @@ ObjectJit::ObjectJit(std::span<const RuntimeSymbol> runtime) : state_(std::make_
     };
     for (const RuntimeSymbol& symbol : runtime) define(symbol);
     for (const RuntimeSymbol& symbol : kLibrarySymbols) define(symbol);
+    for (const RuntimeSymbol& symbol : lanes::vector_math_symbols()) define(symbol);
 }
 
 ObjectJit::~ObjectJit() = default;

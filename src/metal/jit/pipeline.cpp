@@ -1,5 +1,7 @@
 #include "metal/jit/pipeline.h"
 
+#include <algorithm>
+
 #include <llvm/Support/raw_ostream.h>
 
 #include "metal/jit/import_module.h"
@@ -8,34 +10,52 @@
 namespace ingot::metal::jit {
 namespace {
 
-constexpr Pass kPasses[] = {
-    {"specialise-constants", specialise_constants},
-    {"strip-promises", strip_promises},
-    {"move-threadgroup-globals", move_threadgroup_globals},
-    {"relax-alignment", relax_alignment},
-    {"make-entry", make_entry},
+// Which executors a pass is for.
+enum : uint8_t { kForFibers = 1, kForVector = 2, kForBoth = 3 };
+
+struct Step {
+    Pass pass;
+    uint8_t executors;
+};
+
+constexpr Step kSteps[] = {
+    {{"specialise-constants", specialise_constants}, kForBoth},
+    {{"strip-promises", strip_promises}, kForBoth},
+    {{"move-threadgroup-globals", move_threadgroup_globals}, kForBoth},
+    {{"relax-alignment", relax_alignment}, kForBoth},
+    {{"make-entry", make_entry}, kForBoth},
     // Instrumentation for checkers and counters belongs here: sites still speak AIR.
-    {"lower-builtins", lower_builtins},
-    {"inline-all", inline_all},
-    {"reconverge", reconverge},
-    {"lower-to-fibers", lower_to_fibers},
-    {"optimise", optimise},
-    {"batch-matrices", batch_matrices},
-    {"poll-loops", poll_loops},
-    {"fence-private", fence_private},
+    {{"lower-builtins", lower_builtins}, kForBoth},
+    {{"inline-all", inline_all}, kForBoth},
+    // Vectors move together by themselves, but the optimiser mustn't pull lanes' code apart.
+    {{"reconverge", reconverge}, kForBoth},
+    {{"lower-to-fibers", lower_to_fibers}, kForFibers},
+    {{"optimise", optimise}, kForFibers},
+    {{"batch-matrices", batch_matrices}, kForFibers},
+    {{"optimise-scalar", optimise_scalar}, kForVector},
+    {{"fence-private", fence_private}, kForVector},
+    {{"shape-control", shape_control}, kForVector},
+    {{"vectorise", vectorise}, kForVector},
+    {{"optimise-lanes", optimise_lanes}, kForVector},
+    {{"poll-loops", poll_loops}, kForBoth},
+    {{"fence-private", fence_private}, kForFibers},
 };
 
 constexpr std::string_view kLastLowering = "lower-to-fibers";
 
 }  // namespace
 
-std::span<const Pass> all_passes() {
-    return kPasses;
+std::vector<std::string> pass_names() {
+    std::vector<std::string> names;
+    for (const Step& step : kSteps) {
+        if (std::ranges::find(names, step.pass.name) == names.end()) names.emplace_back(step.pass.name);
+    }
+    return names;
 }
 
 const Pass* find_pass(std::string_view name) {
-    for (const Pass& pass : kPasses) {
-        if (name == pass.name) return &pass;
+    for (const Step& step : kSteps) {
+        if (name == step.pass.name) return &step.pass;
     }
     return nullptr;
 }
@@ -48,7 +68,9 @@ std::string print_module(const llvm::Module& module) {
 }
 
 Result<void> run_pipeline(llvm::Module& module, PassState& state) {
-    for (const Pass& pass : kPasses) {
+    const uint8_t executor = state.options.executor == ExecutorKind::kVector ? kForVector : kForFibers;
+    for (const auto& [pass, executors] : kSteps) {
+        if ((executors & executor) == 0) continue;
         if (auto done = pass.run(module, state); !done) return Failure(with_context(done.error(), pass.name));
         INGOT_TRY(verify(module, pass.name));
         if (state.options.print_after == pass.name && state.options.printed != nullptr) {

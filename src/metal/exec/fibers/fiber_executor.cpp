@@ -22,6 +22,7 @@ namespace ingot::metal::fibers {
 namespace {
 
 constexpr size_t kDefaultStackBytes = 56 * 1024;
+constexpr size_t kLanesSpillBytes = 1024 * 1024;  // 32 threads' registers spill into one frame
 constexpr size_t kSpillBytes = 32 * 1024;  // what a kernel's frame may take beyond its private variables
 // Threadgroup memory has so much unmapped room on both sides that no 32-bit index times 16 bytes leaves it.
 constexpr size_t kFenceBytes = size_t{1} << 36;
@@ -68,6 +69,7 @@ AlignedArray<T> aligned_array(size_t count) {
 struct Shared {
     const Kernel& kernel;
     const Launch& launch;
+    std::optional<LaneEntry> lanes;  // a simdgroup is one fiber
     Size3 num_groups;
     std::atomic<uint64_t> next_group{0};
     std::atomic<uint32_t> stop{0};
@@ -92,6 +94,7 @@ class Worker {
     void bind(Shared& shared);
     void start_group(uint64_t index);
     void set_shape(const uint32_t threads[3]);
+    void set_lane(uint32_t index, uint32_t thread);
     void run_groups();
     void report_fault(const FaultTrap& trap);
 
@@ -102,6 +105,7 @@ class Worker {
     AlignedArray<float> matrices_;
     StackPool stacks_;
     Arena arena_;
+    bool needs_fibers_ = false;
     std::array<void*, kNumBufferSlots + 1> buffers_{};
     std::array<void*, kNumThreadgroupSlots + 1> threadgroup_buffers_{};
 };
@@ -117,9 +121,14 @@ Result<void> Worker::prepare(const Shared& shared) {
     }
     INGOT_ASSIGN(group_.arena, arena_.reserve());
     // A kernel without meetings needs one fiber at a time: its stack catches overflows as the others' do.
-    const size_t fibers = shared.kernel.meets ? shared.launch.group_threads.count() : 1;
+    const size_t threads = shared.launch.group_threads.count();
+    if (shared.lanes) {
+        const size_t simdgroups = (threads + kSimdWidth - 1) / kSimdWidth;
+        return stacks_.reserve(shared.lanes->has_barriers ? simdgroups : 1,
+                               shared.lanes->private_bytes + kLanesSpillBytes);
+    }
     const size_t bytes = std::max(kDefaultStackBytes, shared.kernel.private_bytes + kSpillBytes);
-    return stacks_.reserve(fibers, bytes);
+    return stacks_.reserve(shared.kernel.meets ? threads : 1, bytes);
 }
 
 void Worker::bind(Shared& shared) {
@@ -130,7 +139,10 @@ void Worker::bind(Shared& shared) {
     group_.arena = arena;
     group_.simdgroups = simdgroups_.get();
     group_.lanes = lanes_.get();
-    group_.entry = shared.kernel.entry;
+    group_.entry = shared.lanes ? shared.lanes->run : shared.kernel.entry;
+    const bool waits = shared.lanes ? shared.lanes->has_barriers : shared.kernel.meets;
+    needs_fibers_ = waits;
+    group_.lanes_per_fiber = shared.lanes ? kSimdWidth : 1;
     group_.stop = reinterpret_cast<const volatile uint32_t*>(&shared.stop);
     group_.worker = this;
     for (uint32_t i = 0; i < kNumBufferSlots; ++i) buffers_[i] = launch.buffers[i].address;
@@ -156,26 +168,37 @@ void Worker::set_shape(const uint32_t threads[3]) {
     std::copy_n(threads, 3, group_.group_threads);
     group_.num_threads = threads[0] * threads[1] * threads[2];
     group_.num_simdgroups = (group_.num_threads + kSimdWidth - 1) / kSimdWidth;
-    for (uint32_t i = 0; i < group_.num_threads; ++i) {
-        Lane& lane = lanes_[i];
-        lane.group = &group_;
-        lane.simdgroup = &simdgroups_[i / kSimdWidth];
-        lane.lane = i % kSimdWidth;
-        lane.thread = i;
-        lane.simdgroup_index = i / kSimdWidth;
-        lane.position[0] = i % threads[0];
-        lane.position[1] = i / threads[0] % threads[1];
-        lane.position[2] = i / threads[0] / threads[1];
-        const uint32_t quad = lane.lane / 4;
-        const uint32_t row = (quad & 4) + lane.lane / 2 % 4, column = (quad & 2) * 2 + lane.lane % 2 * 2;
-        lane.matrix_element = row * 8 + column;
+    // Where a simdgroup is one fiber, the scheduler sees its simdgroups as the lanes of a single one.
+    if (group_.lanes_per_fiber != 1) {
+        group_.num_threads = group_.num_simdgroups;
+        group_.num_simdgroups = 1;
     }
+    for (uint32_t i = 0; i < group_.num_threads; ++i) set_lane(i, i * group_.lanes_per_fiber);
     for (uint32_t i = 0; i < group_.num_simdgroups; ++i) {
         Simdgroup& simdgroup = simdgroups_[i];
         simdgroup.index = i;
         simdgroup.group = &group_;
         if (matrices_) simdgroup.matrices = matrices_.get() + size_t{i} * kMatrixSlots * 64;
     }
+}
+
+// The record of fiber `index`, whose first thread is `thread`.
+void Worker::set_lane(uint32_t index, uint32_t thread) {
+    const uint32_t* threads = group_.group_threads;
+    Lane& lane = lanes_[index];
+    lane.group = &group_;
+    lane.simdgroup = &simdgroups_[index / kSimdWidth];
+    lane.lane = index % kSimdWidth;
+    lane.thread = thread;
+    lane.simdgroup_index = thread / kSimdWidth;
+    lane.position[0] = thread % threads[0];
+    lane.position[1] = thread / threads[0] % threads[1];
+    lane.position[2] = thread / threads[0] / threads[1];
+    const uint32_t quad = lane.lane / 4;
+    const uint32_t row = (quad & 4) + lane.lane / 2 % 4, column = (quad & 2) * 2 + lane.lane % 2 * 2;
+    lane.matrix_element = row * 8 + column;
+    const uint32_t left = threads[0] * threads[1] * threads[2] - thread;
+    lane.active_lanes = left >= kSimdWidth ? ~0u : (1u << left) - 1;
 }
 
 void Worker::start_group(uint64_t index) {
@@ -201,7 +224,7 @@ void Worker::run_groups() {
         if (index >= total) return;
         start_group(index);
         const uint32_t count = group_.num_threads;
-        if (!shared_->kernel.meets) {
+        if (!needs_fibers_) {
             run_serial(&group_, stacks_.fresh_context(0));
             continue;
         }
@@ -271,6 +294,15 @@ Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
     return {};
 }
 
+LaneVariant variant_of(const Launch& launch) {
+    const Size3 group = launch.group_threads, grid = launch.grid_threads;
+    const bool whole = grid.x % group.x == 0 && grid.y % group.y == 0 && grid.z % group.z == 0;
+    return {.full = whole && group.count() % kSimdWidth == 0,
+            .linear = group.x % kSimdWidth == 0
+                          ? whole || grid.x % kSimdWidth == 0 || group.count() == group.x
+                          : group.count() == group.x};
+}
+
 class FiberExecutor final : public Executor {
   public:
     std::string_view name() const override { return "fibers"; }
@@ -284,6 +316,15 @@ class FiberExecutor final : public Executor {
 
 Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& launch) {
     INGOT_TRY(check_launch(kernel, launch));
+    std::optional<LaneEntry> lanes;
+    std::string refusal;
+    if (launch.executor == ExecutorKind::kVector) {
+        if (auto entry = kernel.lanes->entry(variant_of(launch))) {
+            lanes = *entry;
+        } else {
+            refusal = entry.error().message;
+        }
+    }
     const std::scoped_lock lock(mutex_);
     const auto begin = std::chrono::steady_clock::now();
     const auto groups = [](uint32_t grid, uint32_t group) {
@@ -291,6 +332,7 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
     };
     Shared shared{.kernel = kernel,
                   .launch = launch,
+                  .lanes = lanes,
                   .num_groups = {groups(launch.grid_threads.x, launch.group_threads.x),
                                  groups(launch.grid_threads.y, launch.group_threads.y),
                                  groups(launch.grid_threads.z, launch.group_threads.z)},
@@ -315,6 +357,8 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
         report.status = LaunchStatus::kTimeLimit;
         report.message = fmt::format("kernel '{}' was stopped at its time limit", kernel.info.name);
     }
+    report.executor = lanes ? ExecutorKind::kVector : ExecutorKind::kFibers;
+    report.refusal = std::move(refusal);
     report.rendezvous = shared.rendezvous;
     report.workers = count;
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -23,7 +23,8 @@ struct Lane {
     uint32_t matrix_element;  // row * 8 + column of this lane's first element of an 8x8 matrix
     uint32_t position[3];     // in the threadgroup
     uint32_t grid_position[3];
-    void* context;  // where to resume, while it waits
+    uint32_t active_lanes;  // of a simdgroup that runs as one fiber (Group::lanes_per_fiber)
+    void* context;          // where to resume, while it waits
 };
 
 // Runs once per meeting on the last lane's fiber, for the lanes in `mask`.
@@ -56,7 +57,9 @@ struct Group {
     const volatile uint32_t* stop;  // non-zero: leave as soon as possible
     void* host_context;
     void (*entry)(Lane*);
-    uint32_t num_threads, num_simdgroups, live, arrived;
+    uint32_t num_threads, num_simdgroups;  // as the scheduler sees them
+    uint32_t lanes_per_fiber;              // 1, or 32 where a simdgroup is one fiber
+    uint32_t live, arrived;
     uint32_t group_position[3], num_groups[3];
     uint32_t group_threads[3];           // of this group; boundary groups are smaller
     uint32_t dispatch_group_threads[3];  // of a full group

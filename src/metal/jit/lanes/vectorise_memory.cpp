@@ -1,0 +1,340 @@
+// Loads and stores. Lanes that follow each other in memory share wide accesses, several elements a lane are
+// taken apart and put together by shuffles; everything else goes lane by lane. An idle lane touches nothing:
+// masked accesses where the machine has them for the element's size, the first active lane's address or a
+// loop over active lanes where it hasn't.
+#include "metal/jit/lanes/vectoriser.h"
+
+namespace ingot::metal::jit::lanes {
+namespace {
+
+// The machine masks loads and stores of elements of so many bytes.
+bool can_mask(uint64_t size_bytes) {
+    return size_bytes >= 4;
+}
+
+bool is_power_of_two(uint64_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+}  // namespace
+
+Vectoriser::Access Vectoriser::access(llvm::Value* pointer, llvm::Type* type, llvm::Align align) {
+    const auto types = leaves(type);
+    const uint64_t size = layout_.getTypeStoreSize(types[0]).getFixedValue();
+    return {.pointer = pointer,
+            .shape = shape(pointer),
+            .element = types[0],
+            .count = unsigned(types.size()),
+            .size = size,
+            .align = std::min(align, llvm::Align(llvm::bit_floor(size)))};
+}
+
+bool Vectoriser::is_contiguous(const Access& a) const {
+    return a.shape.kind == ShapeKind::kStrided && a.shape.stride == int64_t(a.size * a.count) &&
+           is_power_of_two(a.count) && a.element->getPrimitiveSizeInBits() == 8 * a.size;
+}
+
+Parts Vectoriser::either(llvm::Value* condition, llvm::function_ref<Parts()> yes,
+                         llvm::function_ref<Parts()> no) {
+    llvm::BasicBlock *then = lanes_.new_block("then"), *otherwise = lanes_.new_block("else"),
+                     *after = lanes_.new_block("after");
+    b().CreateCondBr(condition, then, otherwise);
+    b().SetInsertPoint(then);
+    const Parts first = yes();
+    llvm::BasicBlock* then_end = b().GetInsertBlock();
+    b().CreateBr(after);
+    b().SetInsertPoint(otherwise);
+    const Parts second = no();
+    llvm::BasicBlock* otherwise_end = b().GetInsertBlock();
+    b().CreateBr(after);
+    b().SetInsertPoint(after);
+    Parts result;
+    for (size_t i = 0; i < first.size(); ++i) {
+        llvm::PHINode* phi = b().CreatePHI(first[i]->getType(), 2);
+        phi->addIncoming(first[i], then_end);
+        phi->addIncoming(second[i], otherwise_end);
+        result.push_back(phi);
+    }
+    return result;
+}
+
+// Lanes' masks for unit number `unit` of 32 consecutive elements, `count` of which belong to a lane.
+llvm::Value* Vectoriser::unit_mask(unsigned unit, unsigned count) {
+    if (count == 1 || LaneBuilder::is_all_lanes(mask_)) return mask_;
+    return lanes_.shuffle(mask_, mask_, [&](unsigned i) { return int((unit * kLanes + i) / count); });
+}
+
+Parts Vectoriser::load_contiguous(const Access& a) {
+    llvm::Value* base = scalar(a.pointer);
+    auto* type = lanes_.wide(a.element);
+    Parts units;
+    for (unsigned unit = 0; unit < a.count; ++unit) {
+        llvm::Value* from = b().CreateConstGEP1_64(a.element, base, uint64_t(unit) * kLanes);
+        llvm::Value* mask = unit_mask(unit, a.count);
+        if (LaneBuilder::is_all_lanes(mask)) {
+            units.push_back(b().CreateAlignedLoad(type, from, a.align));
+        } else {
+            units.push_back(b().CreateMaskedLoad(type, from, a.align, mask));
+        }
+    }
+    Parts result;
+    for (unsigned i = 0; i < a.count; ++i) result.push_back(lanes_.deinterleave(units, i));
+    return result;
+}
+
+// One load of all of a lane's elements for each lane; all are active.
+Parts Vectoriser::load_apart(const Access& a, bool affine) {
+    llvm::Value* base = affine ? scalar(a.pointer) : nullptr;
+    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
+    const auto address = [&](uint64_t lane) {
+        if (!affine) return b().CreateExtractElement(pointers, lane);
+        return b().CreateConstGEP1_64(b().getInt8Ty(), base, uint64_t(a.shape.offset(unsigned(lane))));
+    };
+    const bool whole = a.count > 1 && is_power_of_two(a.count) && a.count <= kLanes &&
+                       a.element->getPrimitiveSizeInBits() == 8 * a.size;
+    if (whole) {
+        auto* type = llvm::FixedVectorType::get(a.element, a.count);
+        Parts units;
+        for (unsigned unit = 0; unit < a.count; ++unit) {
+            Parts pieces;
+            for (unsigned lane = unit * kLanes / a.count; lane < (unit + 1) * kLanes / a.count; ++lane) {
+                pieces.push_back(b().CreateAlignedLoad(type, address(lane), a.align));
+            }
+            units.push_back(lanes_.concatenate(pieces));
+        }
+        Parts result;
+        for (unsigned i = 0; i < a.count; ++i) result.push_back(lanes_.deinterleave(units, i));
+        return result;
+    }
+    Parts result(a.count, llvm::PoisonValue::get(lanes_.wide(a.element)));
+    for (uint64_t lane = 0; lane < kLanes; ++lane) {
+        llvm::Value* from = address(lane);
+        for (unsigned i = 0; i < a.count; ++i) {
+            llvm::Value* element =
+                b().CreateAlignedLoad(a.element, b().CreateConstGEP1_64(a.element, from, i), a.align);
+            result[i] = b().CreateInsertElement(result[i], element, lane);
+        }
+    }
+    return result;
+}
+
+unsigned Vectoriser::run_length(const Access& a) const {
+    const int64_t step = int64_t(a.size * a.count);
+    if (!is_power_of_two(a.count) || a.element->getPrimitiveSizeInBits() != 8 * a.size) return 1;
+    unsigned run = kLanes / 2;
+    for (; run > 1; run /= 2) {
+        bool follows = true;
+        for (unsigned lane = 1; lane < kLanes; ++lane) {
+            if (lane % run != 0) follows &= a.shape.offset(lane) == a.shape.offset(lane - 1) + step;
+        }
+        if (follows) break;
+    }
+    return run;
+}
+
+// One load for each run of lanes.
+Parts Vectoriser::load_runs(const Access& a, unsigned run) {
+    llvm::Value* base = scalar(a.pointer);
+    auto* type = llvm::FixedVectorType::get(a.element, run * a.count);
+    Parts units;
+    const unsigned lanes_of_unit = kLanes / a.count;
+    for (unsigned first = 0; first < kLanes; first += std::max(run, lanes_of_unit)) {
+        Parts pieces;
+        for (unsigned lane = first; lane < first + std::max(run, lanes_of_unit); lane += run) {
+            llvm::Value* from = b().CreateConstGEP1_64(b().getInt8Ty(), base, uint64_t(a.shape.offset(lane)));
+            pieces.push_back(b().CreateAlignedLoad(type, from, a.align));
+        }
+        llvm::Value* whole = lanes_.concatenate(pieces);
+        // A run may be longer than a unit.
+        for (unsigned unit = 0; unit < std::max(run, lanes_of_unit) / lanes_of_unit; ++unit) {
+            llvm::SmallVector<int, kLanes> some;
+            for (unsigned i = 0; i < kLanes; ++i) some.push_back(int(unit * kLanes + i));
+            units.push_back(run > lanes_of_unit ? b().CreateShuffleVector(whole, some) : whole);
+        }
+    }
+    Parts result;
+    for (unsigned i = 0; i < a.count; ++i) result.push_back(lanes_.deinterleave(units, i));
+    return result;
+}
+
+void Vectoriser::store_runs(const Access& a, const Parts& values, unsigned run) {
+    llvm::Value* base = scalar(a.pointer);
+    const Parts units = lanes_.interleave(values);
+    llvm::Value* whole = lanes_.concatenate(units);
+    for (unsigned lane = 0; lane < kLanes; lane += run) {
+        llvm::SmallVector<int, kLanes> some;
+        for (unsigned i = 0; i < run * a.count; ++i) some.push_back(int(lane * a.count + i));
+        llvm::Value* to = b().CreateConstGEP1_64(b().getInt8Ty(), base, uint64_t(a.shape.offset(lane)));
+        b().CreateAlignedStore(b().CreateShuffleVector(whole, some), to, a.align);
+    }
+}
+
+Parts Vectoriser::load_in_loop(const Access& a) {
+    const llvm::SmallVector<llvm::Type*, 4> results(a.count, a.element);
+    return lanes_.for_each_lane(mask_, {vector(a.pointer)}, results,
+                                [&](llvm::Value*, llvm::ArrayRef<llvm::Value*> pointer) {
+                                    Parts elements;
+                                    for (unsigned i = 0; i < a.count; ++i) {
+                                        llvm::Value* from = b().CreateConstGEP1_64(a.element, pointer[0], i);
+                                        elements.push_back(b().CreateAlignedLoad(a.element, from, a.align));
+                                    }
+                                    return elements;
+                                });
+}
+
+Parts Vectoriser::emit_load(llvm::LoadInst& load) {
+    const Shape s = shape(load.getPointerOperand());
+    if (s.is_uniform()) {
+        // Not `scalar`: a load's result is uniform, whatever its type.
+        return {clone_scalar(load)};
+    }
+    if (load.getType()->isAggregateType()) {
+        refuse("a load of a record");
+        return {};
+    }
+    const Access a = access(load.getPointerOperand(), load.getType(), load.getAlign());
+    if (a.element->getPrimitiveSizeInBits() != 0 && a.element->getPrimitiveSizeInBits() < 8) {
+        refuse("a load of bits");
+        return {};
+    }
+    const bool full = LaneBuilder::is_all_lanes(mask_);
+    if (!s.is_affine()) return full ? load_apart(a, false) : load_in_loop(a);
+    const auto fast = [&]() -> Parts {
+        if (!is_contiguous(a)) {
+            if (!full) return load_in_loop(a);
+            const unsigned run = run_length(a);
+            return run > 1 ? load_runs(a, run) : load_apart(a, true);
+        }
+        if (full || can_mask(a.size)) return load_contiguous(a);
+        llvm::Value* all = b().CreateICmpEQ(lanes_.bits(mask_), b().getInt32(~0u));
+        return either(
+            all,
+            [&] {
+                llvm::Value* kept = std::exchange(mask_, lanes_.all_lanes());
+                const Parts parts = load_contiguous(a);
+                mask_ = kept;
+                return parts;
+            },
+            [&] { return load_in_loop(a); });
+    };
+    if (!s.assumed) return fast();
+    return either(holds(a.pointer), fast, [&] { return load_in_loop(a); });
+}
+
+void Vectoriser::store_contiguous(const Access& a, const Parts& values) {
+    llvm::Value* base = scalar(a.pointer);
+    const Parts units = lanes_.interleave(values);
+    for (unsigned unit = 0; unit < a.count; ++unit) {
+        llvm::Value* to = b().CreateConstGEP1_64(a.element, base, uint64_t(unit) * kLanes);
+        llvm::Value* mask = unit_mask(unit, a.count);
+        if (LaneBuilder::is_all_lanes(mask)) {
+            b().CreateAlignedStore(units[unit], to, a.align);
+        } else {
+            b().CreateMaskedStore(units[unit], to, a.align, mask);
+        }
+    }
+}
+
+void Vectoriser::store_apart(const Access& a, const Parts& values, bool affine) {
+    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
+    llvm::Value* base = affine ? scalar(a.pointer) : nullptr;
+    for (uint64_t lane = 0; lane < kLanes; ++lane) {
+        llvm::Value* to =
+            affine ? b().CreateConstGEP1_64(b().getInt8Ty(), base, uint64_t(a.shape.offset(unsigned(lane))))
+                   : b().CreateExtractElement(pointers, lane);
+        for (unsigned i = 0; i < a.count; ++i) {
+            b().CreateAlignedStore(b().CreateExtractElement(values[i], lane),
+                                   b().CreateConstGEP1_64(a.element, to, i), a.align);
+        }
+    }
+}
+
+void Vectoriser::store_in_loop(const Access& a, const Parts& values) {
+    llvm::SmallVector<llvm::Value*, 5> operands{vector(a.pointer)};
+    operands.append(values.begin(), values.end());
+    lanes_.for_each_lane(mask_, operands, {}, [&](llvm::Value*, llvm::ArrayRef<llvm::Value*> elements) {
+        for (unsigned i = 0; i < a.count; ++i) {
+            b().CreateAlignedStore(elements[i + 1], b().CreateConstGEP1_64(a.element, elements[0], i),
+                                   a.align);
+        }
+        return Parts{};
+    });
+}
+
+void Vectoriser::emit_store(llvm::StoreInst& store) {
+    llvm::Value *value = store.getValueOperand(), *pointer = store.getPointerOperand();
+    const Shape s = shape(pointer);
+    if (s.is_uniform() && shape(value).is_uniform()) {
+        clone_scalar(store);
+        return;
+    }
+    if (value->getType()->isAggregateType()) {
+        refuse("a store of a record");
+        return;
+    }
+    const Access a = access(pointer, value->getType(), store.getAlign());
+    if (a.element->getPrimitiveSizeInBits() != 0 && a.element->getPrimitiveSizeInBits() < 8) {
+        refuse("a store of bits");
+        return;
+    }
+    const Parts values = vectors(value);
+    if (s.is_uniform()) {
+        // All lanes write one place: the last wins, as when they run one after the other.
+        llvm::Value* last = b().getInt32(kLanes - 1);
+        if (!LaneBuilder::is_all_lanes(mask_)) {
+            llvm::Value* zeros =
+                b().CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lanes_.bits(mask_), b().getFalse());
+            last = b().CreateAnd(b().CreateSub(last, zeros), kLanes - 1);
+        }
+        for (unsigned i = 0; i < a.count; ++i) {
+            b().CreateAlignedStore(b().CreateExtractElement(values[i], last),
+                                   b().CreateConstGEP1_64(a.element, scalar(pointer), i), a.align);
+        }
+        return;
+    }
+    const bool all = LaneBuilder::is_all_lanes(mask_);
+    if (!s.is_affine()) {
+        if (all) return store_apart(a, values, false);
+        return store_in_loop(a, values);
+    }
+    const auto fast = [&]() -> Parts {
+        if (!is_contiguous(a)) {
+            const unsigned run = all ? run_length(a) : 1;
+            if (run > 1) {
+                store_runs(a, values, run);
+            } else if (all) {
+                store_apart(a, values, true);
+            } else {
+                store_in_loop(a, values);
+            }
+            return {};
+        }
+        if (all || can_mask(a.size)) {
+            store_contiguous(a, values);
+            return {};
+        }
+        llvm::Value* every = b().CreateICmpEQ(lanes_.bits(mask_), b().getInt32(~0u));
+        return either(
+            every,
+            [&] {
+                llvm::Value* kept = std::exchange(mask_, lanes_.all_lanes());
+                store_contiguous(a, values);
+                mask_ = kept;
+                return Parts{};
+            },
+            [&] {
+                store_in_loop(a, values);
+                return Parts{};
+            });
+    };
+    if (!s.assumed) {
+        fast();
+        return;
+    }
+    either(holds(pointer), fast, [&] {
+        store_in_loop(a, values);
+        return Parts{};
+    });
+}
+
+}  // namespace ingot::metal::jit::lanes

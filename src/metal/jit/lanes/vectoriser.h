@@ -1,0 +1,148 @@
+// Turns one kernel for one thread into one for a simdgroup of 32 lanes. The source is a single function whose
+// control flow and shapes are analysed (analysis.h); the target gets blocks in the same order, uniform values
+// as scalars, varying ones as vectors of 32, and lane masks where lanes part. The steps are in one file each:
+// vectorise_control, _values, _instruction, _memory, _simd, _matrix.
+#pragma once
+
+#include <string>
+
+#include "metal/jit/lanes/analysis.h"
+#include "metal/jit/lanes/lane_builder.h"
+
+namespace ingot::metal::jit {
+class ContextBuilder;
+}
+
+namespace ingot::metal::jit::lanes {
+
+class Vectoriser {
+  public:
+    // `target` is empty and takes the record of the simdgroup's first lane (exec/fibers/lane.h).
+    Vectoriser(llvm::Function& source, llvm::Function& target, Variant variant);
+    ~Vectoriser();
+
+    // Error kUnsupported names what can't be done by lanes.
+    Result<void> run();
+
+    bool has_barriers() const { return has_barriers_; }
+
+  private:
+    // --- values
+    Parts get(llvm::Value* value);  // a scalar, or a vector for each leaf of a varying value
+    llvm::Value* scalar(llvm::Value* value) { return get(value)[0]; }
+    Parts vectors(llvm::Value* value);  // always vectors
+    llvm::Value* vector(llvm::Value* value) { return vectors(value)[0]; }
+    Parts exact(llvm::Instruction& instruction);  // of an assumed shape, without the assumption
+    llvm::Value* holds(llvm::Value* value);       // i1: what its shape assumes is true
+    llvm::Value* fits(llvm::Value* narrow, const Shape& shape, bool is_signed);
+    void define(llvm::Instruction& instruction, const Parts& parts);
+    Parts make_slots(const llvm::Instruction& instruction);
+    llvm::SmallVector<llvm::Type*, 4> leaves(llvm::Type* type) const;
+    Shape shape(const llvm::Value* value) const { return analysis_.shape(value); }
+    void refuse(std::string why);
+
+    // --- control (vectorise_control.cpp)
+    void create_blocks();
+    void create_guards();
+    void create_loop_ends();
+    void emit_block(llvm::BasicBlock& block);
+    void end_block(llvm::BasicBlock& block);
+    struct Edge {
+        llvm::BasicBlock* to;
+        llvm::Value* mask;
+    };
+    void end_real(llvm::BasicBlock& block, llvm::ArrayRef<Edge> edges, llvm::Value* condition);
+    void end_chained(llvm::BasicBlock& block, llvm::ArrayRef<Edge> edges);
+    llvm::BasicBlock* real_target(llvm::BasicBlock& from, llvm::BasicBlock& to);
+    void write_phis(llvm::BasicBlock& from, llvm::BasicBlock& to, llvm::Value* mask, bool blend);
+    void clear_region(Level& level, Node& head);
+    void clear_phis(llvm::BasicBlock& block);
+    void enter_loop(llvm::Loop& loop, llvm::Value* mask);
+    llvm::Loop* entered_loop(llvm::BasicBlock& from, llvm::BasicBlock& to);
+    llvm::BasicBlock* single_exit(llvm::Loop* loop);
+    llvm::BasicBlock* start_of(Level& level, int node);
+    llvm::BasicBlock* after_node(Level& level, int node);
+
+    // --- instructions
+    Parts emit(llvm::Instruction& instruction);
+    Parts emit_varying(llvm::Instruction& instruction);
+    Parts emit_binary(llvm::BinaryOperator& binary, llvm::ArrayRef<Parts> operands);
+    Parts emit_cast(llvm::CastInst& cast, const Parts& operand);
+    Parts emit_select(llvm::SelectInst& select, llvm::ArrayRef<Parts> operands);
+    Parts emit_elements(llvm::Instruction& instruction, llvm::ArrayRef<Parts> operands);
+    Parts emit_call(llvm::CallInst& call);
+    Parts emit_intrinsic(llvm::IntrinsicInst& call);
+    Parts emit_vector_math(llvm::StringRef function, llvm::ArrayRef<llvm::Value*> arguments);
+    Parts call_per_lane(llvm::CallInst& call);
+    Parts atomic_per_lane(llvm::Instruction& instruction);
+    llvm::Value* clone_scalar(llvm::Instruction& instruction);
+    Parts emit_context(llvm::CallInst& call, CallEffect effect);
+    llvm::Value* position(unsigned component, bool in_grid);
+
+    // --- memory (vectorise_memory.cpp)
+    struct Access {
+        llvm::Value* pointer;
+        Shape shape;
+        llvm::Type* element;
+        unsigned count;     // elements of a lane
+        uint64_t size;      // bytes of an element
+        llvm::Align align;  // of an element
+    };
+    Access access(llvm::Value* pointer, llvm::Type* type, llvm::Align align);
+    bool is_contiguous(const Access& access) const;
+    Parts emit_load(llvm::LoadInst& load);
+    void emit_store(llvm::StoreInst& store);
+    Parts load_contiguous(const Access& access);
+    Parts load_apart(const Access& access, bool affine);
+    Parts load_runs(const Access& access, unsigned lanes);
+    void store_runs(const Access& access, const Parts& values, unsigned lanes);
+    // Lanes that lie one after the other in memory all over the simdgroup: 1, 2, 4...
+    unsigned run_length(const Access& access) const;
+    Parts load_in_loop(const Access& access);
+    void store_contiguous(const Access& access, const Parts& values);
+    void store_apart(const Access& access, const Parts& values, bool affine);
+    void store_in_loop(const Access& access, const Parts& values);
+    llvm::Value* unit_mask(unsigned unit, unsigned count);
+    // Emits `yes` where `condition` (i1) holds and `no` elsewhere; both make `count` vectors.
+    Parts either(llvm::Value* condition, llvm::function_ref<Parts()> yes, llvm::function_ref<Parts()> no);
+
+    // --- simdgroup functions and matrices
+    Parts emit_simd(llvm::CallInst& call, llvm::StringRef name);
+    Parts simd_vote(llvm::CallInst& call, llvm::StringRef operation, bool quad);
+    llvm::Value* simd_combine(llvm::Value* value, llvm::StringRef operation, bool is_signed, bool quad);
+    llvm::Value* shuffle_source(llvm::CallInst& call, llvm::StringRef operation, unsigned width);
+    Parts simd_shuffle(llvm::CallInst& call, llvm::StringRef operation, bool quad);
+    Parts simd_fill(llvm::CallInst& call, llvm::StringRef operation, bool quad);
+    Parts emit_matrix_product(llvm::CallInst& call);
+    llvm::Value* matrix_in_memory(llvm::Value* matrix);
+    llvm::AllocaInst* new_matrix();
+
+    llvm::IRBuilder<>& b() { return lanes_.b(); }
+
+    llvm::Function& source_;
+    llvm::Function& target_;
+    const llvm::DataLayout& layout_;
+    Variant variant_;
+    Analysis analysis_;
+    Regions& regions_;
+    llvm::Instruction* end_of_slots_;
+    LaneBuilder lanes_;
+    std::unique_ptr<ContextBuilder> context_;
+    std::string refusal_;
+    bool has_barriers_ = false;
+
+    llvm::Value* base_mask_ = nullptr;                     // lanes that there are
+    llvm::Value* mask_ = nullptr;                          // lanes that run the block being emitted
+    llvm::BasicBlock* block_ = nullptr;                    // of the source, being emitted
+    llvm::DenseMap<llvm::Value*, Parts> local_;            // values of this block
+    llvm::DenseMap<llvm::Value*, llvm::Value*> matrices_;  // of this block, in memory
+    llvm::DenseMap<llvm::Value*, Parts> variables_;        // private variables
+    llvm::DenseMap<llvm::Value*, Parts> slots_;            // values that other blocks use
+    llvm::DenseMap<llvm::Value*, Parts> phi_slots_;
+    llvm::DenseMap<llvm::BasicBlock*, llvm::BasicBlock*> blocks_, guards_;
+    llvm::DenseMap<llvm::BasicBlock*, llvm::AllocaInst*> mask_slots_;
+    llvm::DenseMap<llvm::Loop*, llvm::BasicBlock*> loop_ends_;
+    llvm::DenseMap<llvm::Loop*, llvm::AllocaInst*> entry_masks_;
+};
+
+}  // namespace ingot::metal::jit::lanes
