@@ -110,13 +110,11 @@ TEST(ChatWithModel, ACancelledTurnLeavesTheConversationUsable) {
 }
 
 TEST(ChatProgram, AnswersEachLineOfAPipeAndPrintsNothingElseOnStdout) {
-    const auto result =
-        run_program({"chat", demo_model(), "--greedy", "-n", "12", "-c", "512", "--stats"},
-                    {std::string(kQuestion) + "\n\n/system Be brief.\n/regen\n/nope\n/help\n", {}});
+    const auto result = run_program({"chat", demo_model(), "--greedy", "-n", "12", "-c", "512", "--stats"},
+                                    {std::string(kQuestion) + "\n\n/system Be brief.\n/regen\n/help\n", {}});
     EXPECT_EQ(0, result.exit_code) << result.err;
     EXPECT_EQ(2, std::ranges::count(result.out, '\n')) << result.out;
     EXPECT_THAT(result.out, StartsWith(kAnswerStart));
-    EXPECT_THAT(result.err, HasSubstr("unknown command '/nope'"));
     EXPECT_THAT(result.err, HasSubstr("/regen"));
     EXPECT_THAT(result.err, HasSubstr("tokens/s"));
 }

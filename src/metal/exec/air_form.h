@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "base/result.h"
 
 namespace ingot::metal {
+
+// Part of the key of cached modules: raise it when to_air makes other modules of the same bitcode, or refuses
+// more.
+constexpr uint64_t kAirFormVersion = 2;
 
 using AirModule = Result<std::vector<std::byte>>;
 

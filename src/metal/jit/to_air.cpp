@@ -1,7 +1,10 @@
 #include "metal/jit/to_air.h"
 
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/CallGraph.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -307,6 +310,18 @@ class Optimiser {
     llvm::PassBuilder builder_;
 };
 
+// Metal has none; compiled libraries that have it run (inline_all.cpp), sources are told.
+Result<void> refuse_recursion(llvm::Module& module) {
+    llvm::CallGraph graph(module);
+    for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
+        const llvm::Function* function = (*component)[0]->getFunction();
+        if (!component.hasCycle() || function == nullptr) continue;
+        return fail(ErrorKind::kUnsupported, "'{}' calls itself; Metal has no recursion",
+                    llvm::demangle(function->getName()));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<void> to_air(llvm::Module& module, std::string_view name) {
@@ -315,6 +330,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
     drop_invariant_markers(module);
     define_arithmetic(module);
     Optimiser().run(module);
+    INGOT_TRY(refuse_recursion(module));
     // Threadgroup variables stay external: later optimisers mustn't reason about who writes them either.
     for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals())) {
         global.removeDeadConstantUsers();

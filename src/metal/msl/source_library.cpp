@@ -138,6 +138,7 @@ Result<std::vector<std::byte>> SourceLibrary::compile(std::string_view kernel) c
                                 .add(uint64_t(options_.fast_math))
                                 .add(clang.path())
                                 .add(compiler->version())
+                                .add(kAirFormVersion)
                                 .finish();
     if (auto found = source_cache().find(key)) return std::move(*found);
     INGOT_ASSIGN(const std::string bitcode, clang.compile(unit, compilation(false), options_.limits));
