@@ -12,8 +12,8 @@ namespace ingot::metal::jit {
 
 Result<void> settle_address_spaces(llvm::Module& module);
 
-// Strict mode's notes, calls of ingot.expect_space(pointer, space, name): an Error with file and line if a pointer is
-// known to lead elsewhere. The calls go.
+// Strict mode's notes, calls of ingot.expect_space(pointer, space, name): an Error with file and line if a
+// pointer is known to lead elsewhere. The calls go.
 Result<void> check_declared_spaces(llvm::Module& module);
 
 }  // namespace ingot::metal::jit

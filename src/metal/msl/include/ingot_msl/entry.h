@@ -22,7 +22,8 @@ template <unsigned I, typename Function>
 using parameter = typename parameter_of<I, __remove_cv(Function)>::type;
 
 // Strict mode: `pointer`, which is called `name`, must point into this address space.
-void expect_space(const volatile void* pointer, unsigned space, const char* name) __asm__("ingot.expect_space");
+void expect_space(const volatile void* pointer, unsigned space,
+                  const char* name) __asm__("ingot.expect_space");
 
 struct Argument {
     const char* kind;
