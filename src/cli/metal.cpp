@@ -3,16 +3,11 @@
 
 #include <charconv>
 
+#include "cli/parts.h"
 #include "metal/exec/launch.h"
 
 namespace ingot::cli {
 namespace {
-
-struct Part {
-    const char* name;
-    const char* help;
-    AddCommand add;
-};
 
 constexpr Part kParts[] = {
     {"list", "List a library's kernels and what they take", add_metal_list},
@@ -97,20 +92,7 @@ bool matches_glob(std::string_view text, std::string_view pattern) {
 }
 
 Action add_metal(CLI::App& app) {
-    app.require_subcommand(1);
-    std::vector<std::pair<CLI::App*, Action>> parts;
-    for (const Part& part : kParts) {
-        CLI::App* sub = app.add_subcommand(part.name, part.help);
-        parts.emplace_back(sub, part.add(*sub));
-    }
-    return [parts]() -> Result<void> {
-        for (const auto& [sub, action] : parts) {
-            if (!sub->parsed()) continue;
-            auto done = action();
-            if (!done) return Failure(with_context(done.error(), sub->get_name()));
-        }
-        return {};
-    };
+    return add_parts(app, kParts);
 }
 
 }  // namespace ingot::cli

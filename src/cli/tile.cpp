@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/mapped_file.h"
+#include "cli/parts.h"
 #include "tile/ir/interpret.h"
 #include "tile/ir/parse.h"
 #include "tile/ir/print.h"
@@ -14,12 +15,6 @@
 
 namespace ingot::cli {
 namespace {
-
-struct Part {
-    const char* name;
-    const char* help;
-    AddCommand add;
-};
 
 constexpr Part kParts[] = {
     {"compile", "Turn a .tile file into Metal source and say how to launch it", add_tile_compile},
@@ -253,20 +248,7 @@ Action add_tile_ref(CLI::App& app) {
 }
 
 Action add_tile(CLI::App& app) {
-    app.require_subcommand(1);
-    std::vector<std::pair<CLI::App*, Action>> parts;
-    for (const Part& part : kParts) {
-        CLI::App* sub = app.add_subcommand(part.name, part.help);
-        parts.emplace_back(sub, part.add(*sub));
-    }
-    return [parts]() -> Result<void> {
-        for (const auto& [sub, action] : parts) {
-            if (!sub->parsed()) continue;
-            auto done = action();
-            if (!done) return Failure(with_context(done.error(), sub->get_name()));
-        }
-        return {};
-    };
+    return add_parts(app, kParts);
 }
 
 }  // namespace ingot::cli

@@ -64,11 +64,6 @@ std::shared_ptr<const Kernel> text_kernel(const std::string& ir, CompileOptions 
     return *kernel;
 }
 
-std::vector<std::string>& refusals() {
-    static std::vector<std::string> all;
-    return all;
-}
-
 LaunchReport Dispatch::threads_of_grid(Size3 grid, Size3 threads) {
     launch_.grid_threads = grid;
     launch_.group_threads = threads;
@@ -83,8 +78,6 @@ LaunchReport Dispatch::threads_of_grid(Size3 grid, Size3 threads) {
                 .findings = {},
                 .refusal = {}};
     }
-    if (report->executor != launch_.executor)
-        refusals().push_back(kernel_->info.name + ": " + report->refusal);
     return *report;
 }
 

@@ -38,8 +38,6 @@ const LibraryFile& mlx_library(const std::string& system = "26.0");
 // The compiler, or a failed test.
 Compiler& the_compiler();
 Executor& the_executor();
-// Kernels that another executor ran than INGOT_EXECUTOR asks for, and why.
-std::vector<std::string>& refusals();
 
 // A kernel of mlx_library() with constants by index; null (and a failed test) if it doesn't compile.
 std::shared_ptr<const Kernel> mlx_kernel(const std::string& name,
