@@ -17,6 +17,7 @@ constexpr ElementType kTypes[] = {
 };
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxElements = size_t{1} << 40;
+constexpr size_t kMaxMadeBytes = size_t{16} << 30;  // of an array described in text
 
 Failure not_npy(std::string_view what) {
     return fail(ErrorKind::kCorrupt, "not a .npy file: {}", what);
@@ -78,6 +79,9 @@ Result<Array> parse_array_type(std::string_view text) {
     Array array;
     INGOT_ASSIGN(array.type, element_type(text.substr(0, open)));
     INGOT_ASSIGN(array.shape, parse_shape(text.substr(open + 1, text.size() - open - 2)));
+    if (array.count() > kMaxMadeBytes / array.type->size_bytes) {
+        return fail(ErrorKind::kLimit, "'{}' takes more than {} bytes", text, kMaxMadeBytes);
+    }
     array.data.resize(array.count() * array.type->size_bytes);
     return array;
 }
@@ -127,9 +131,9 @@ Result<Array> read_npy(const std::string& path) {
 }
 
 std::string npy_bytes(const Array& array) {
-    std::string shape;
-    for (const size_t size : array.shape) shape += fmt::format("{},", size);
-    if (array.shape.size() > 1) shape.pop_back();
+    // A tuple as Python spells it: (), (4,), (2, 3).
+    const std::string shape =
+        fmt::format("{}{}", fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
     std::string header =
         fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", array.type->descr, shape);
     constexpr size_t kPrefixBytes = 10, kAlignment = 64;
