@@ -25,6 +25,10 @@ llvm::Value* ContextBuilder::group_u32(size_t offset) {
     return load(b_.getInt32Ty(), group(), offset);
 }
 
+llvm::Value* ContextBuilder::group_u64(size_t offset) {
+    return load(b_.getInt64Ty(), group(), offset);
+}
+
 llvm::Value* ContextBuilder::group_pointer(size_t offset) {
     return load(b_.getPtrTy(), group(), offset);
 }
@@ -88,6 +92,8 @@ llvm::Value* ContextBuilder::index(ArgumentKind kind, uint32_t component) {
 llvm::Value* ContextBuilder::value(llvm::StringRef name, const llvm::CallInst& call) {
     if (name == "ingot.lane") return lane_;
     if (name == "ingot.matrix_element") return lane_u32(offsetof(Lane, matrix_element));
+    if (name == "ingot.stacks_begin") return group_u64(offsetof(Group, stacks_begin));
+    if (name == "ingot.stacks_bytes") return group_u64(offsetof(Group, stacks_bytes));
     if (name == "ingot.arena") {
         return b_.CreateAddrSpaceCast(group_pointer(offsetof(Group, arena)), call.getType());
     }

@@ -24,6 +24,7 @@ class ContextBuilder {
     llvm::Value* active_lanes() { return lane_u32(offsetof(fibers::Lane, active_lanes)); }
     llvm::Value* lane_u32(size_t offset);
     llvm::Value* group_u32(size_t offset);
+    llvm::Value* group_u64(size_t offset);
     llvm::Value* index(ArgumentKind kind, uint32_t component);
     llvm::IRBuilder<>& b() { return b_; }
 

@@ -191,7 +191,8 @@ Result<std::unique_ptr<llvm::Module>> import_module(std::span<const std::byte> b
 Result<std::unique_ptr<llvm::Module>> import_text(std::string_view ir, llvm::LLVMContext& context) {
     context.setDiscardValueNames(false);  // the parser needs them
     llvm::SMDiagnostic error;
-    auto module = llvm::parseAssemblyString(llvm::StringRef(ir.data(), ir.size()), error, context);
+    const std::string terminated(ir);  // the parser reads up to a zero
+    auto module = llvm::parseAssemblyString(terminated, error, context);
     if (!module) {
         return fail(ErrorKind::kCorrupt, "line {}: {}", error.getLineNo(), error.getMessage().str());
     }

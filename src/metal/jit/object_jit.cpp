@@ -130,6 +130,12 @@ llvm::TargetMachine& host_target() {
     return *target;
 }
 
+std::string describe_host() {
+    auto builder = host_builder();
+    return fmt::format("{} {} {}", builder.getTargetTriple().str(), builder.getCPU(),
+                       builder.getFeatures().getString());
+}
+
 struct ObjectJit::State {
     std::unique_ptr<orc::LLJIT> jit;
     orc::SymbolMap symbols;
@@ -151,6 +157,10 @@ ObjectJit::ObjectJit(std::span<const RuntimeSymbol> runtime) : state_(std::make_
 ObjectJit::~ObjectJit() = default;
 
 Result<std::vector<char>> ObjectJit::generate(llvm::Module& module) {
+    // A frame larger than the guard page below a stack mustn't jump over it.
+    for (llvm::Function& function : module) {
+        if (!function.isDeclaration()) function.addFnAttr("probe-stack", "inline-asm");
+    }
     llvm::SmallVector<char, 0> object;
     llvm::raw_svector_ostream stream(object);
     llvm::legacy::PassManager passes;

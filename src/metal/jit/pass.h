@@ -7,6 +7,7 @@
 //   i32 ingot.index.KIND.COMPONENT()    index arguments (kernel_info.h)
 //   ptr ingot.buffer(i32 slot)          bound memory, null if nothing is bound
 //   ptr addrspace(3) ingot.threadgroup(i32 slot), ingot.arena()
+//   i64 ingot.stacks_begin(), ingot.stacks_bytes()   where the stacks of the group's threads lie
 //   <2 x float> ingot.mma(<2 x float> a, b, c)    one lane's part of an 8x8 product
 #pragma once
 

@@ -145,6 +145,8 @@ void Worker::bind(Shared& shared) {
     group_.lanes_per_fiber = shared.lanes ? kSimdWidth : 1;
     group_.stop = reinterpret_cast<const volatile uint32_t*>(&shared.stop);
     group_.worker = this;
+    group_.stacks_begin = stacks_.begin();
+    group_.stacks_bytes = stacks_.size_bytes();
     for (uint32_t i = 0; i < kNumBufferSlots; ++i) buffers_[i] = launch.buffers[i].address;
     uint32_t offset = (shared.kernel.info.static_threadgroup_bytes + 15) / 16 * 16;
     for (uint32_t i = 0; i < kNumThreadgroupSlots; ++i) {

@@ -66,7 +66,8 @@ struct Group {
     uint32_t dispatch_simdgroups;
     uint32_t grid_threads[3];
     uint64_t rendezvous;
-    void* worker;  // the runtime's own record
+    void* worker;                         // the runtime's own record
+    uint64_t stacks_begin, stacks_bytes;  // where the stacks of all the group's fibers lie
 };
 
 }  // namespace ingot::metal::fibers

@@ -8,6 +8,8 @@
 namespace ingot::metal::fibers {
 namespace {
 
+// Unmapped addresses on both sides of the stacks: no 32-bit index from a variable reaches anything of others.
+constexpr size_t kFenceBytes = size_t{64} << 30;
 constexpr size_t kLineBytes = 64;
 constexpr size_t kColours = 32;
 constexpr size_t kColourBytes = 3 * kLineBytes;
@@ -18,8 +20,16 @@ StackPool::~StackPool() {
     release();
 }
 
+uint64_t StackPool::begin() const {
+    return reinterpret_cast<uint64_t>(base_) - kFenceBytes;
+}
+
+uint64_t StackPool::size_bytes() const {
+    return 2 * kFenceBytes + count_ * stride_bytes_;
+}
+
 void StackPool::release() {
-    if (base_ != nullptr) ::munmap(base_, count_ * stride_bytes_);
+    if (base_ != nullptr) ::munmap(base_ - kFenceBytes, size_bytes());
     base_ = nullptr;
     count_ = 0;
 }
@@ -31,14 +41,17 @@ Result<void> StackPool::reserve(size_t count, size_t usable_bytes) {
     const size_t stride = ((usable_bytes + kColours * kColourBytes + page) / page | 1) * page + 2 * page;
     if (count <= count_ && stride <= stride_bytes_) return {};
     release();
-    void* memory = ::mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    void* memory = ::mmap(nullptr, 2 * kFenceBytes + count * stride, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         return fail(ErrorKind::kLimit, "can't map {} stacks of {} bytes", count, stride);
     }
-    base_ = static_cast<unsigned char*>(memory);
+    base_ = static_cast<unsigned char*>(memory) + kFenceBytes;
     count_ = count;
     stride_bytes_ = stride;
+    if (::mprotect(base_, count * stride, PROT_READ | PROT_WRITE) != 0) {
+        return fail(ErrorKind::kLimit, "can't map {} stacks of {} bytes", count, stride);
+    }
     for (size_t i = 0; i < count; ++i) {
         // Without the guard an overflow would run into the neighbour; the system may have run out of
         // mappings.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/result.h"
 
@@ -18,6 +19,10 @@ class StackPool {
 
     // At least `count` stacks with `usable_bytes` each. Error kLimit if memory can't be mapped.
     Result<void> reserve(size_t count, size_t usable_bytes);
+
+    // Where all of them lie, with what is kept unmapped between and around them.
+    uint64_t begin() const;
+    uint64_t size_bytes() const;
 
     // A fresh context for stack `index` that starts a fiber when resumed.
     void* fresh_context(size_t index) const;
