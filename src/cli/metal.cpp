@@ -16,6 +16,7 @@ constexpr Part kParts[] = {
     {"compile", "Compile Metal source", add_metal_compile},
     {"run", "Run a kernel on buffers from files or flags", add_metal_run},
     {"devices", "Describe the virtual device", add_metal_devices},
+    {"cache", "Show or clear the kernels kept on disk", add_metal_cache},
 };
 
 template <typename T>
@@ -48,6 +49,12 @@ Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view
 }
 
 }  // namespace
+
+void add_trust_flag(CLI::App& app, bool& trust) {
+    trust = metal::trusts_files();
+    app.add_flag("--trust", trust,
+                 "The file comes from a trusted source: no child process reads its modules first");
+}
 
 Result<metal::Constants> parse_constants(const std::vector<std::string>& flags) {
     metal::Constants constants;

@@ -12,6 +12,10 @@ Action add_metal_check(CLI::App& app);
 Action add_metal_compile(CLI::App& app);
 Action add_metal_run(CLI::App& app);
 Action add_metal_devices(CLI::App& app);
+Action add_metal_cache(CLI::App& app);
+
+// --trust: read the file's modules in this process. At first set if INGOT_METAL_TRUST=1.
+void add_trust_flag(CLI::App& app, bool& trust);
 
 // Repeated --constant flags: "INDEX=TYPE:VALUE" or "NAME=TYPE:VALUE", types bool, int, uint, short, ushort,
 // float, half.

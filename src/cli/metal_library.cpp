@@ -1,4 +1,4 @@
-// `ingot metal list`, `dis`, `check`, `devices`: what is in a library, without running it.
+// `ingot metal list`, `dis`, `check`: what is in a library, without running it.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -7,7 +7,6 @@
 
 #include "base/thread_pool.h"
 #include "cli/metal_module.h"
-#include "metal/exec/executor.h"
 
 namespace ingot::cli {
 namespace {
@@ -17,13 +16,14 @@ using Json = nlohmann::ordered_json;
 struct LibraryFlags {
     std::string file;
     std::string pattern = "*";
-    bool json = false;
+    bool json = false, trust = false;
     SourceFlags source;
 };
 
 void add_library_flags(CLI::App& app, LibraryFlags& flags) {
     app.add_option("file", flags.file, "A .metallib, or a file that embeds one (FILE.dylib:0)")->required();
     app.add_option("--kernel", flags.pattern, "Only kernels of this name; * and ? match anything");
+    add_trust_flag(app, flags.trust);
 }
 
 Json to_json(const metal::Argument& argument) {
@@ -97,7 +97,7 @@ Result<void> list_source(const LibraryFlags& flags) {
         }
         INGOT_ASSIGN(const std::vector<std::byte> module, source.compile(name));
         INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
-        INGOT_ASSIGN(const metal::KernelInfo info, compiler->inspect(module, name));
+        INGOT_ASSIGN(const metal::KernelInfo info, compiler->inspect(module, name, {}));
         metal::LibraryFunction function;
         function.name = name;
         function.version = source.versions();
@@ -123,10 +123,12 @@ Result<void> list(const LibraryFlags& flags) {
     }
     const auto compiler =
         chosen.size() <= kFewKernels ? metal::compiler() : Result<metal::Compiler*>(nullptr);
+    metal::CompileOptions options;
+    options.isolate = !flags.trust;
     const bool read_modules = compiler && *compiler != nullptr;
     Json kernels = Json::array();
     for (const metal::LibraryFunction* function : chosen) {
-        auto info = read_modules ? (*compiler)->inspect(function->bitcode, function->name)
+        auto info = read_modules ? (*compiler)->inspect(function->bitcode, function->name, options)
                                  : library.reflect(*function);
         if (!info) return Failure(with_context(info.error(), function->name));
         if (flags.json) {
@@ -150,11 +152,9 @@ struct CheckCounts {
     std::map<std::string, std::vector<std::string>> refused;  // message -> kernels
 };
 
-void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker& worker, bool compile_fully,
-                CheckCounts& counts) {
+void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker& worker,
+                const metal::CompileOptions& options, CheckCounts& counts) {
     metal::Compiler& compiler = **metal::compiler();
-    metal::CompileOptions options;
-    options.lower_only = !compile_fully;
     for (size_t i = worker.claim(0, 1); i < chosen.size(); i = worker.claim(0, 1)) {
         const auto kernel = compiler.compile(chosen[i]->bitcode, chosen[i]->name, options);
         if (kernel) {
@@ -196,7 +196,11 @@ Result<void> check(const CheckFlags& check_flags) {
     }
     ThreadPool pool(num_available_cores());
     std::vector<CheckCounts> counts(pool.num_threads());
-    pool.run([&](Worker& worker) { check_some(chosen, worker, compile_fully, counts[worker.index()]); });
+    metal::CompileOptions options;
+    options.lower_only = !compile_fully;
+    options.isolate = !flags.trust;
+    options.use_cache = false;
+    pool.run([&](Worker& worker) { check_some(chosen, worker, options, counts[worker.index()]); });
     CheckCounts total;
     for (auto& part : counts) {
         total.lowered += part.lowered;
@@ -218,6 +222,7 @@ Result<void> check(const CheckFlags& check_flags) {
 struct DisassembleFlags {
     std::string file, kernel, print_after;
     std::vector<std::string> constants;
+    bool trust = false;
 };
 
 Result<void> disassemble(const DisassembleFlags& flags) {
@@ -226,6 +231,7 @@ Result<void> disassemble(const DisassembleFlags& flags) {
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     metal::CompileOptions options;
     INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
+    options.isolate = !flags.trust;
     std::string text;
     if (flags.print_after.empty()) {
         INGOT_ASSIGN(text, compiler->disassemble(function->bitcode, function->name, options));
@@ -269,23 +275,8 @@ Action add_metal_dis(CLI::App& app) {
     app.add_option("--constant", flags->constants, "INDEX=TYPE:VALUE or NAME=TYPE:VALUE, e.g. 200=bool:true");
     app.add_option("--print-air-after", flags->print_after,
                    "Show the module after this pass of the device's compiler");
+    add_trust_flag(app, flags->trust);
     return [flags] { return disassemble(*flags); };
-}
-
-Action add_metal_devices(CLI::App&) {
-    return []() -> Result<void> {
-        const auto compiler = metal::compiler();
-        fmt::print("Ingot virtual Metal device: {} cores, executor {}, {}\n", num_available_cores(),
-                   metal::make_fiber_executor()->name(),
-                   compiler ? fmt::format("LLVM {}", (*compiler)->version()) : compiler.error().describe());
-        fmt::print(
-            "families Apple 1 to 10, Mac 2, Metal 3 and 4 (compute only); {} threads and {} bytes of "
-            "threadgroup "
-            "memory a group, simdgroups of {}, {} buffer slots\n",
-            metal::kMaxThreadsPerThreadgroup, metal::kMaxThreadgroupBytes, metal::kSimdWidth,
-            metal::kNumBufferSlots);
-        return {};
-    };
 }
 
 }  // namespace ingot::cli

@@ -19,7 +19,7 @@ struct RunFlags {
     std::vector<std::string> buffers, bytes, threadgroup, constants;
     double time_limit_seconds = 60;
     unsigned repeat = 1;
-    bool json = false, no_reconvergence = false;
+    bool json = false, no_reconvergence = false, trust = false, no_cache = false;
     SourceFlags source;
 };
 
@@ -133,6 +133,35 @@ Result<Bound> parse_buffer(std::string_view flag) {
     return bound;
 }
 
+// Stores the number that `text` spells, exactly: integers needn't fit a double.
+Result<void> store_text(std::byte* at, const ElementType& type, std::string_view text,
+                        std::string_view flag) {
+    const char* end = text.data() + text.size();
+    const bool is_float = type.name == "f32" || type.name == "f16" || type.name == "bf16";
+    const bool is_signed = type.name.starts_with('i');
+    double number = 0;
+    int64_t integer = 0;
+    uint64_t natural = 0;
+    const auto parsed = is_float    ? std::from_chars(text.data(), end, number)
+                        : is_signed ? std::from_chars(text.data(), end, integer)
+                                    : std::from_chars(text.data(), end, natural);
+    if (text.empty() || parsed.ec == std::errc::invalid_argument || parsed.ptr != end) {
+        return fail(ErrorKind::kInvalidArgument, "'{}': '{}' is no number", flag, text);
+    }
+    if (is_float) {
+        store_number(at, type, number);
+        return {};
+    }
+    if (is_signed) natural = uint64_t(integer);
+    std::memcpy(at, &natural, type.size_bytes);
+    const unsigned unused_bits = 64 - 8 * unsigned(type.size_bytes);
+    const uint64_t kept = is_signed ? uint64_t(int64_t(natural << unused_bits) >> unused_bits)
+                                    : natural << unused_bits >> unused_bits;
+    const bool fits = kept == natural && parsed.ec == std::errc{} && (type.name != "bool" || natural <= 1);
+    if (!fits) return fail(ErrorKind::kInvalidArgument, "'{}': '{}' doesn't fit {}", flag, text, type.name);
+    return {};
+}
+
 // i32:1024 | i64:9,1
 Result<Bound> parse_bytes(std::string_view flag) {
     INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumBufferSlots));
@@ -148,11 +177,8 @@ Result<Bound> parse_bytes(std::string_view flag) {
     bound.array.shape = {values.size()};
     bound.array.data.resize(values.size() * bound.array.type->size_bytes);
     for (size_t i = 0; i < values.size(); ++i) {
-        double value = 0;
-        const auto parsed = std::from_chars(values[i].data(), values[i].data() + values[i].size(), value);
-        if (parsed.ec != std::errc{})
-            return fail(ErrorKind::kInvalidArgument, "'{}': '{}' is no number", flag, values[i]);
-        store_number(bound.array.data.data() + i * bound.array.type->size_bytes, *bound.array.type, value);
+        INGOT_TRY(store_text(bound.array.data.data() + i * bound.array.type->size_bytes, *bound.array.type,
+                             values[i], flag));
     }
     return bound;
 }
@@ -172,6 +198,12 @@ Result<metal::Launch> make_launch(const RunFlags& flags) {
     } else {
         INGOT_ASSIGN(const metal::Size3 groups, parse_size(flags.grid, "--grid"));
         const metal::Size3& t = launch.group_threads;
+        for (const uint64_t size :
+             {uint64_t{groups.x} * t.x, uint64_t{groups.y} * t.y, uint64_t{groups.z} * t.z}) {
+            if (size <= UINT32_MAX) continue;
+            return fail(ErrorKind::kInvalidArgument,
+                        "a grid of {} threads in one direction, at most {} accepted", size, UINT32_MAX);
+        }
         launch.grid_threads = {groups.x * t.x, groups.y * t.y, groups.z * t.z};
     }
     for (const std::string& flag : flags.threadgroup) {
@@ -183,21 +215,18 @@ Result<metal::Launch> make_launch(const RunFlags& flags) {
 
 void print_report(const RunFlags& flags, const std::string& name, const metal::Kernel& kernel,
                   const metal::LaunchReport& report, double seconds) {
+    const metal::CompileTimes& times = kernel.times;
+    const double compile_ms = times.parse_ms + times.optimise_ms + times.generate_ms + times.load_ms;
     if (flags.json) {
-        nlohmann::ordered_json json{
-            {"device", "Ingot virtual Metal device"},
-            {"kernel", name},
-            {"milliseconds", seconds * 1e3},
-            {"workers", report.workers},
-            {"rendezvous", report.rendezvous},
-            {"compile_ms", kernel.times.parse_ms + kernel.times.optimise_ms + kernel.times.generate_ms},
-            {"findings", report.findings}};
+        nlohmann::ordered_json json{{"device", "Ingot virtual Metal device"}, {"kernel", name},
+                                    {"milliseconds", seconds * 1e3},          {"workers", report.workers},
+                                    {"rendezvous", report.rendezvous},        {"compile_ms", compile_ms},
+                                    {"compiled", !kernel.from_cache},         {"findings", report.findings}};
         fmt::print("{}\n", json.dump());
         return;
     }
-    fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers (compiled in {:.0f} ms)\n", name,
-               seconds * 1e3, report.workers,
-               kernel.times.parse_ms + kernel.times.optimise_ms + kernel.times.generate_ms);
+    fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers ({} in {:.0f} ms)\n", name,
+               seconds * 1e3, report.workers, kernel.from_cache ? "loaded" : "compiled", compile_ms);
     for (const std::string& finding : report.findings) fmt::print("finding: {}\n", finding);
 }
 
@@ -216,9 +245,12 @@ Result<void> run(const RunFlags& flags) {
     for (Bound& b : bound) launch.buffers[b.slot] = {b.array.data.data(), b.array.data.size()};
     metal::CompileOptions options;
     INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
+    options.require_constants = true;
     INGOT_ASSIGN(options.layout, parse_layout(flags.layout));
     // Strict kernels don't rely on lockstep.
     options.reconverge = !flags.no_reconvergence && !flags.source.strict;
+    options.isolate = module.compiled.empty() && !flags.trust;  // source was compiled here
+    options.use_cache = !flags.no_cache;
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     INGOT_ASSIGN(const auto kernel, compiler->compile(module.bitcode, module.name, options));
     const auto executor = metal::make_fiber_executor();
@@ -268,6 +300,8 @@ Action add_metal_run(CLI::App& app) {
         ->capture_default_str();
     app.add_flag("--no-reconvergence", flags->no_reconvergence,
                  "Don't let lanes meet around divergent writes");
+    app.add_flag("--no-cache", flags->no_cache, "Compile, even if the kernel is on disk");
+    add_trust_flag(app, flags->trust);
     app.add_flag("--json", flags->json, "Print JSON");
     add_source_flags(app, flags->source);
     return [flags]() -> Result<void> {

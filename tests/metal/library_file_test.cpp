@@ -8,86 +8,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metal/library_bytes.h"
+
 namespace ingot::metal {
 namespace {
 
 using ::testing::HasSubstr;
 
-class Bytes {
-  public:
-    template <typename T>
-    Bytes& put(T value) {
-        const auto* begin = reinterpret_cast<const std::byte*>(&value);
-        bytes.insert(bytes.end(), begin, begin + sizeof value);
-        return *this;
-    }
-    Bytes& text(std::string_view value) {
-        for (const char c : value) put(c);
-        return *this;
-    }
-    Bytes& tag(std::string_view name, const Bytes& data) {
-        text(name).put(uint16_t(data.bytes.size()));
-        bytes.insert(bytes.end(), data.bytes.begin(), data.bytes.end());
-        return *this;
-    }
-    template <typename T>
-    void set(size_t at, T value) {
-        std::memcpy(bytes.data() + at, &value, sizeof value);
-    }
-
-    std::vector<std::byte> bytes;
-};
-
-constexpr size_t kHeaderBytes = 88;
-
-Bytes entry(std::string_view name, uint64_t offset, uint64_t size) {
-    Bytes tags;
-    Bytes name_data, type, offsets, module_size, version;
-    name_data.text(name).put('\0');
-    type.put(uint8_t{2});
-    offsets.put(uint64_t{0}).put(uint64_t{0}).put(offset);
-    module_size.put(size);
-    version.put(uint16_t{2}).put(uint16_t{8}).put(uint16_t{4}).put(uint16_t{0});
-    tags.tag("NAME", name_data)
-        .tag("TYPE", type)
-        .tag("OFFT", offsets)
-        .tag("VERS", version)
-        .tag("MDSZ", module_size);
-    tags.text("ENDT");
-    Bytes all;
-    all.put(uint32_t(tags.bytes.size() + 4));
-    all.bytes.insert(all.bytes.end(), tags.bytes.begin(), tags.bytes.end());
-    return all;
-}
+using testing::Bytes;
+constexpr size_t kHeaderBytes = testing::kLibraryHeaderBytes;
 
 // Two functions; 8 bytes of "bitcode" each.
 Bytes library() {
-    Bytes list;
-    list.put(uint32_t{2});
-    for (const Bytes& one : {entry("first", 0, 8), entry("second", 8, 8)}) {
-        list.bytes.insert(list.bytes.end(), one.bytes.begin(), one.bytes.end());
-    }
-    const uint64_t list_end = kHeaderBytes + list.bytes.size(), metadata = list_end + 4;
-    Bytes all;
-    all.text("MTLB")
-        .put(uint16_t{0x8001})
-        .put(uint16_t{2})
-        .put(uint16_t{9})
-        .put(uint8_t{0})
-        .put(uint8_t{0x81});
-    all.put(uint16_t{26}).put(uint16_t{2}).put(metadata + 16 + 16);
-    all.put(uint64_t{kHeaderBytes}).put(uint64_t(list.bytes.size() - 4));
-    all.put(metadata)
-        .put(uint64_t{8})
-        .put(metadata + 8)
-        .put(uint64_t{8})
-        .put(metadata + 16)
-        .put(uint64_t{16});
-    all.bytes.insert(all.bytes.end(), list.bytes.begin(), list.bytes.end());
-    all.text("ENDT");
-    all.put(uint32_t{8}).text("ENDT").put(uint32_t{8}).text("ENDT");
-    all.text("module-0module-1");
-    return all;
+    return testing::make_library({{"first", "module-0"}, {"second", "module-1"}});
 }
 
 std::string error_of(const Bytes& bytes) {
@@ -169,7 +102,7 @@ TEST(LibraryFile, ModuleOutsideTheBitcodeIsRefused) {
     Bytes list;
     Bytes bytes = library();
     // The second entry's MDSZ is the last 8 bytes before its ENDT, which ends the list.
-    const size_t list_end = kHeaderBytes + 4 + 2 * entry("first", 0, 8).bytes.size() + 1;
+    const size_t list_end = kHeaderBytes + 4 + 2 * testing::library_entry("first", 0, 8).bytes.size() + 1;
     bytes.set(list_end - 4 - 8, uint64_t{9});
     EXPECT_THAT(error_of(bytes), HasSubstr("'second': its module at 8 with 9 bytes"));
 }

@@ -4,6 +4,12 @@
 #include <map>
 
 namespace ingot::metal::testing {
+namespace {
+
+// Tests are of the compiler, not of what an earlier run left on disk.
+[[maybe_unused]] const int kCacheIsOff = ::setenv("INGOT_METAL_CACHE", "off", 0);
+
+}  // namespace
 
 const LibraryFile& mlx_library(const std::string& system) {
     static std::map<std::string, Result<LibraryFile>> opened;

@@ -62,6 +62,7 @@ struct FunctionConstant {
     std::string name;
     std::string type_name;  // "bool", "int", "uint", "float"...
     uint32_t index = 0;
+    bool required = true;  // false: the code asks whether it has a value
 };
 
 struct KernelInfo {

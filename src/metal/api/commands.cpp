@@ -1,16 +1,14 @@
-// Queues, command buffers and encoders. Encoding records commands; the queue's thread runs them in order, one
-// command at a time: serial and concurrent encoders, barriers and fences are all kept by that order.
-#include <cstring>
-
+// Queues and command buffers. Encoding (encoders.cpp) records commands; the queue's thread runs them in
+// order, one command at a time: serial and concurrent encoders, barriers and fences are all kept by that
+// order.
 #include "base/check.h"
+#include "metal/api/capture.h"
 #include "metal/api/objects.h"
 
 namespace ingot::metal::api {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr NS::UInteger kMaxBytesLength = 4096;
 
 double seconds_now() {
     return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
@@ -20,105 +18,16 @@ QueueImpl& impl(const MTL::CommandQueue* queue) {
     return *static_cast<QueueImpl*>(const_cast<MTL::CommandQueue*>(queue));
 }
 
-struct BoundBuffer {
-    const BufferImpl* buffer = nullptr;
-    uint64_t offset = 0;
-    std::shared_ptr<std::vector<std::byte>> bytes;  // of setBytes
-};
-
-struct ComputeState {
-    const PipelineImpl* pipeline = nullptr;
-    std::array<BoundBuffer, kNumBufferSlots> buffers{};
-    std::array<uint32_t, kNumThreadgroupSlots> threadgroup_bytes{};
-};
-
-class ComputeEncoderImpl final : public MTL::ComputeCommandEncoder {
-  public:
-    ~ComputeEncoderImpl() override { command_buffer->release(); }
-    CommandBufferImpl* command_buffer = nullptr;
-    MTL::DispatchType type = MTL::DispatchTypeSerial;
-    std::string label;
-    ComputeState state;
-};
-ComputeEncoderImpl& impl(const MTL::ComputeCommandEncoder* encoder) {
-    return *static_cast<ComputeEncoderImpl*>(const_cast<MTL::ComputeCommandEncoder*>(encoder));
-}
-
-class BlitEncoderImpl final : public MTL::BlitCommandEncoder {
-  public:
-    ~BlitEncoderImpl() override { command_buffer->release(); }
-    CommandBufferImpl* command_buffer = nullptr;
-    std::string label;
-};
-BlitEncoderImpl& impl(const MTL::BlitCommandEncoder* encoder) {
-    return *static_cast<BlitEncoderImpl*>(const_cast<MTL::BlitCommandEncoder*>(encoder));
-}
-
-struct EncoderView {
-    CommandBufferImpl* command_buffer;
-    std::string* label;
-};
-EncoderView view(const MTL::CommandEncoder* encoder) {
-    auto* any = const_cast<MTL::CommandEncoder*>(encoder);
-    if (auto* compute = dynamic_cast<ComputeEncoderImpl*>(any))
-        return {compute->command_buffer, &compute->label};
-    auto* blit = static_cast<BlitEncoderImpl*>(any);
-    return {blit->command_buffer, &blit->label};
-}
-
-CommandResult invalid(std::string message) {
-    return {MTL::CommandBufferErrorInvalidResource, std::move(message)};
-}
-
-CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time_point deadline) {
-    if (state.pipeline == nullptr) return invalid("a dispatch without a compute pipeline state");
-    launch.deadline = deadline;
-    launch.threadgroup_bytes = state.threadgroup_bytes;
-    for (uint32_t i = 0; i < kNumBufferSlots; ++i) {
-        const BoundBuffer& bound = state.buffers[i];
-        if (bound.bytes != nullptr) {
-            launch.buffers[i] = {bound.bytes->data(), bound.bytes->size()};
-        } else if (bound.buffer != nullptr) {
-            launch.buffers[i] = {bound.buffer->address() + bound.offset, bound.buffer->length - bound.offset};
-        }
-    }
-    const auto report = state.pipeline->device->executor->run(*state.pipeline->kernel, launch);
-    if (!report) return invalid(report.error().describe());
-    switch (report->status) {
-        case LaunchStatus::kDone:
-            return {};
-        case LaunchStatus::kTimeLimit:
-            return {MTL::CommandBufferErrorTimeout, report->message};
-        case LaunchStatus::kFault:
-            return {MTL::CommandBufferErrorPageFault, report->message};
-    }
-    return {};
-}
-
-std::string check_offset(const BufferImpl& buffer, uint64_t offset, uint64_t size, const char* what) {
-    if (offset <= buffer.length && size <= buffer.length - offset) return {};
-    return fmt::format("{}: bytes {} to {} of a buffer of {}", what, offset, offset + size, buffer.length);
-}
-
-Size3 to_size3(const MTL::Size& size) {
-    return {uint32_t(size.width), uint32_t(size.height), uint32_t(size.depth)};
-}
-
-template <typename Encoder, typename Impl>
-Encoder* start_encoder(CommandBufferImpl& buffer, Impl* encoder) {
-    INGOT_CHECK(!buffer.encoding, "a command buffer has one open encoder at a time: end the other one first");
-    buffer.encoding = true;
-    buffer.retain();
-    encoder->command_buffer = &buffer;
-    static_cast<NS::Object*>(encoder)->autorelease();
-    return encoder;
-}
-
 }  // namespace
 
 CommandBufferImpl::CommandBufferImpl(QueueImpl& owner, bool retains_references)
     : queue(&owner), retains(retains_references) {
     owner.retain();
+    capture = active_capture(owner);
+}
+
+void CommandBufferImpl::describe(std::string line) {
+    if (capture != nullptr) description.push_back(std::move(line));
 }
 
 CommandBufferImpl::~CommandBufferImpl() {
@@ -154,6 +63,8 @@ void CommandBufferImpl::execute() {
         status = MTL::CommandBufferStatusCompleted;
         if (result.code != MTL::CommandBufferErrorNone) {
             status = MTL::CommandBufferStatusError;
+            if (!label.empty())
+                result.message = fmt::format("command buffer '{}': {}", label, result.message);
             error = make_error(MTL::CommandBufferErrorDomain, NS::Integer(result.code), result.message);
         }
     }
@@ -251,6 +162,7 @@ CommandBuffer* CommandQueue::commandBufferWithUnretainedReferences() {
     buffer->autorelease();
     return buffer;
 }
+void CommandQueue::insertDebugCaptureBoundary() {}
 void CommandQueue::addResidencySet(const ResidencySet*) {}
 void CommandQueue::addResidencySets(const ResidencySet* const[], NS::UInteger) {}
 void CommandQueue::removeResidencySet(const ResidencySet*) {}
@@ -273,15 +185,16 @@ bool CommandBuffer::retainedReferences() const {
 }
 
 ComputeCommandEncoder* CommandBuffer::computeCommandEncoder() {
-    return computeCommandEncoder(DispatchTypeSerial);
+    return make_compute_encoder(impl(this), DispatchTypeSerial);
 }
 ComputeCommandEncoder* CommandBuffer::computeCommandEncoder(DispatchType type) {
-    auto* encoder = new ComputeEncoderImpl;
-    encoder->type = type;
-    return start_encoder<ComputeCommandEncoder>(impl(this), encoder);
+    return make_compute_encoder(impl(this), type);
+}
+ComputeCommandEncoder* CommandBuffer::computeCommandEncoder(const ComputePassDescriptor* descriptor) {
+    return make_compute_encoder(impl(this), descriptor->dispatchType());
 }
 BlitCommandEncoder* CommandBuffer::blitCommandEncoder() {
-    return start_encoder<BlitCommandEncoder>(impl(this), new BlitEncoderImpl);
+    return make_blit_encoder(impl(this));
 }
 
 void CommandBuffer::enqueue() {
@@ -302,6 +215,7 @@ void CommandBuffer::commit() {
         INGOT_CHECK(buffer.status == CommandBufferStatusEnqueued, "a command buffer was committed twice");
         buffer.status = CommandBufferStatusCommitted;
     }
+    if (buffer.capture != nullptr) buffer.capture->record(buffer);
     buffer.queue->committed();
 }
 void CommandBuffer::waitUntilScheduled() {
@@ -361,148 +275,20 @@ CFTimeInterval CommandBuffer::kernelStartTime() const {
 CFTimeInterval CommandBuffer::kernelEndTime() const {
     return impl(this).end_seconds;
 }
-void CommandBuffer::pushDebugGroup(const NS::String*) {}
-void CommandBuffer::popDebugGroup() {}
+void CommandBuffer::pushDebugGroup(const NS::String* text) {
+    CommandBufferImpl& buffer = impl(this);
+    buffer.describe(fmt::format("  group '{}'", to_std_string(text)));
+    ++buffer.open_groups;
+}
+void CommandBuffer::popDebugGroup() {
+    INGOT_CHECK(impl(this).open_groups != 0, "popDebugGroup without pushDebugGroup");
+    --impl(this).open_groups;
+}
 void CommandBuffer::useResidencySet(const ResidencySet* set) {
     impl(this).keep(set);
 }
 void CommandBuffer::useResidencySets(const ResidencySet* const sets[], NS::UInteger count) {
     for (NS::UInteger i = 0; i < count; ++i) useResidencySet(sets[i]);
 }
-
-Device* CommandEncoder::device() const {
-    return view(this).command_buffer->device();
-}
-NS::String* CommandEncoder::label() const {
-    return make_string(*view(this).label);
-}
-void CommandEncoder::setLabel(const NS::String* label) {
-    *view(this).label = to_std_string(label);
-}
-void CommandEncoder::endEncoding() {
-    view(this).command_buffer->encoding = false;
-}
-void CommandEncoder::insertDebugSignpost(const NS::String*) {}
-void CommandEncoder::pushDebugGroup(const NS::String*) {}
-void CommandEncoder::popDebugGroup() {}
-
-DispatchType ComputeCommandEncoder::dispatchType() const {
-    return impl(this).type;
-}
-void ComputeCommandEncoder::setComputePipelineState(const ComputePipelineState* state) {
-    impl(this).command_buffer->keep(state);
-    impl(this).state.pipeline = static_cast<const PipelineImpl*>(state);
-}
-void ComputeCommandEncoder::setBytes(const void* bytes, NS::UInteger length, NS::UInteger index) {
-    INGOT_CHECK(index < ingot::metal::kNumBufferSlots && length <= kMaxBytesLength,
-                "setBytes of {} bytes in slot {}; at most {} bytes and slots 0 to {} are accepted", length,
-                index, kMaxBytesLength, ingot::metal::kNumBufferSlots - 1);
-    const auto* begin = static_cast<const std::byte*>(bytes);
-    impl(this).state.buffers[index] = {nullptr, 0,
-                                       std::make_shared<std::vector<std::byte>>(begin, begin + length)};
-}
-void ComputeCommandEncoder::setBuffer(const Buffer* buffer, NS::UInteger offset, NS::UInteger index) {
-    INGOT_CHECK(index < ingot::metal::kNumBufferSlots, "setBuffer in slot {}, the last is {}", index,
-                ingot::metal::kNumBufferSlots - 1);
-    const auto* bound = static_cast<const BufferImpl*>(buffer);
-    INGOT_CHECK(bound == nullptr || offset <= bound->length, "setBuffer at offset {} of a buffer of {} bytes",
-                offset, bound->length);
-    impl(this).command_buffer->keep(buffer);
-    impl(this).state.buffers[index] = {bound, offset, nullptr};
-}
-void ComputeCommandEncoder::setBufferOffset(NS::UInteger offset, NS::UInteger index) {
-    const BufferImpl* bound =
-        index < ingot::metal::kNumBufferSlots ? impl(this).state.buffers[index].buffer : nullptr;
-    INGOT_CHECK(bound != nullptr && offset <= bound->length, "setBufferOffset {} in slot {}", offset, index);
-    impl(this).state.buffers[index].offset = offset;
-}
-void ComputeCommandEncoder::setBuffers(const Buffer* const buffers[], const NS::UInteger offsets[],
-                                       NS::Range range) {
-    for (NS::UInteger i = 0; i < range.length; ++i) setBuffer(buffers[i], offsets[i], range.location + i);
-}
-void ComputeCommandEncoder::setThreadgroupMemoryLength(NS::UInteger length, NS::UInteger index) {
-    INGOT_CHECK(index < ingot::metal::kNumThreadgroupSlots && length % 16 == 0,
-                "setThreadgroupMemoryLength {} in slot {}; a multiple of 16 and slots 0 to {} are accepted",
-                length, index, ingot::metal::kNumThreadgroupSlots - 1);
-    impl(this).state.threadgroup_bytes[index] = uint32_t(length);
-}
-void ComputeCommandEncoder::dispatchThreadgroups(Size groups, Size threads) {
-    dispatchThreads(
-        Size(groups.width * threads.width, groups.height * threads.height, groups.depth * threads.depth),
-        threads);
-}
-void ComputeCommandEncoder::dispatchThreadgroups(const Buffer* indirect, NS::UInteger offset, Size threads) {
-    impl(this).command_buffer->keep(indirect);
-    const auto& buffer = ingot::metal::api::impl(indirect);
-    impl(this).command_buffer->add([state = impl(this).state, &buffer, offset, threads](auto deadline) {
-        uint32_t groups[3];
-        static_assert(sizeof groups == sizeof(DispatchThreadgroupsIndirectArguments));
-        if (auto bad = check_offset(buffer, offset, sizeof groups, "indirect dispatch"); !bad.empty()) {
-            return invalid(std::move(bad));
-        }
-        std::memcpy(groups, buffer.address() + offset, sizeof groups);
-        if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return CommandResult{};
-        ingot::metal::Launch launch;
-        launch.group_threads = to_size3(threads);
-        launch.grid_threads = {groups[0] * launch.group_threads.x, groups[1] * launch.group_threads.y,
-                               groups[2] * launch.group_threads.z};
-        return run_dispatch(state, launch, deadline);
-    });
-}
-void ComputeCommandEncoder::dispatchThreads(Size grid, Size threads) {
-    ingot::metal::Launch launch;
-    launch.grid_threads = to_size3(grid);
-    launch.group_threads = to_size3(threads);
-    impl(this).command_buffer->add(
-        [state = impl(this).state, launch](auto deadline) { return run_dispatch(state, launch, deadline); });
-}
-void ComputeCommandEncoder::memoryBarrier(BarrierScope) {}
-void ComputeCommandEncoder::memoryBarrier(const Resource* const[], NS::UInteger) {}
-void ComputeCommandEncoder::useResource(const Resource* resource, ResourceUsage) {
-    impl(this).command_buffer->keep(resource);
-}
-void ComputeCommandEncoder::useResources(const Resource* const resources[], NS::UInteger count,
-                                         ResourceUsage usage) {
-    for (NS::UInteger i = 0; i < count; ++i) useResource(resources[i], usage);
-}
-void ComputeCommandEncoder::useHeap(const Heap* heap) {
-    impl(this).command_buffer->keep(heap);
-}
-void ComputeCommandEncoder::useHeaps(const Heap* const heaps[], NS::UInteger count) {
-    for (NS::UInteger i = 0; i < count; ++i) useHeap(heaps[i]);
-}
-void ComputeCommandEncoder::updateFence(const Fence*) {}
-void ComputeCommandEncoder::waitForFence(const Fence*) {}
-
-void BlitCommandEncoder::copyFromBuffer(const Buffer* source, NS::UInteger source_offset,
-                                        const Buffer* destination, NS::UInteger destination_offset,
-                                        NS::UInteger size) {
-    CommandBufferImpl& buffer = *impl(this).command_buffer;
-    buffer.keep(source);
-    buffer.keep(destination);
-    const auto& from = ingot::metal::api::impl(source);
-    const auto& to = ingot::metal::api::impl(destination);
-    buffer.add([&from, &to, source_offset, destination_offset, size](auto) -> CommandResult {
-        std::string bad = check_offset(from, source_offset, size, "copy from");
-        if (bad.empty()) bad = check_offset(to, destination_offset, size, "copy to");
-        if (!bad.empty()) return invalid(std::move(bad));
-        std::memmove(to.address() + destination_offset, from.address() + source_offset, size);
-        return {};
-    });
-}
-void BlitCommandEncoder::fillBuffer(const Buffer* buffer, NS::Range range, std::uint8_t value) {
-    impl(this).command_buffer->keep(buffer);
-    const auto& to = ingot::metal::api::impl(buffer);
-    impl(this).command_buffer->add([&to, range, value](auto) -> CommandResult {
-        if (auto bad = check_offset(to, range.location, range.length, "fill"); !bad.empty()) {
-            return invalid(std::move(bad));
-        }
-        std::memset(to.address() + range.location, value, range.length);
-        return {};
-    });
-}
-void BlitCommandEncoder::synchronizeResource(const Resource*) {}
-void BlitCommandEncoder::updateFence(const Fence*) {}
-void BlitCommandEncoder::waitForFence(const Fence*) {}
 
 }  // namespace MTL

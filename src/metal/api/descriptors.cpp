@@ -54,6 +54,14 @@ PipelineDescriptorImpl& impl(const MTL::ComputePipelineDescriptor* descriptor) {
     return *static_cast<PipelineDescriptorImpl*>(const_cast<MTL::ComputePipelineDescriptor*>(descriptor));
 }
 
+class PassDescriptorImpl final : public MTL::ComputePassDescriptor {
+  public:
+    MTL::DispatchType type = MTL::DispatchTypeSerial;
+};
+PassDescriptorImpl& impl(const MTL::ComputePassDescriptor* descriptor) {
+    return *static_cast<PassDescriptorImpl*>(const_cast<MTL::ComputePassDescriptor*>(descriptor));
+}
+
 struct ScalarType {
     const char* name;
     MTL::DataType type;
@@ -282,6 +290,29 @@ ComputePipelineDescriptor* ComputePipelineDescriptor::copy_() const {
     copy->max_threads = impl(this).max_threads;
     copy->multiple_of_width = impl(this).multiple_of_width;
     copy->setComputeFunction(impl(this).function);
+    return copy;
+}
+
+ComputePassDescriptor* ComputePassDescriptor::computePassDescriptor() {
+    ComputePassDescriptor* descriptor = alloc();
+    descriptor->autorelease();
+    return descriptor;
+}
+ComputePassDescriptor* ComputePassDescriptor::alloc() {
+    return new PassDescriptorImpl;
+}
+ComputePassDescriptor* ComputePassDescriptor::init() {
+    return this;
+}
+DispatchType ComputePassDescriptor::dispatchType() const {
+    return impl(this).type;
+}
+void ComputePassDescriptor::setDispatchType(DispatchType type) {
+    impl(this).type = type;
+}
+ComputePassDescriptor* ComputePassDescriptor::copy_() const {
+    auto* copy = new PassDescriptorImpl;
+    copy->type = impl(this).type;
     return copy;
 }
 

@@ -99,6 +99,15 @@ Size Device::maxThreadsPerThreadgroup() const {
 bool Device::hasUnifiedMemory() const {
     return true;
 }
+bool Device::isLowPower() const {
+    return false;
+}
+bool Device::isHeadless() const {
+    return true;
+}
+bool Device::isRemovable() const {
+    return false;
+}
 std::uint64_t Device::recommendedMaxWorkingSetSize() const {
     return physical_memory_bytes() / 4 * 3;
 }
@@ -208,6 +217,16 @@ void set_cooperative_layout(MTL::Device* device, CooperativeLayout layout) {
 }
 void set_reconvergence(MTL::Device* device, bool on) {
     api::impl(device).reconverge = on;
+}
+void set_strict(MTL::Device* device, bool on) {
+    api::impl(device).strict = on;
+}
+void set_trusts_libraries(MTL::Device* device, bool on) {
+    api::impl(device).trust_files = on;
+}
+CompileCounts compile_counts(MTL::Device*) {
+    const auto loaded = compiler();
+    return loaded ? (*loaded)->counts() : CompileCounts{};
 }
 
 }  // namespace ingot::metal

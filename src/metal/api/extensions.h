@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Metal/Metal.hpp"
-#include "metal/exec/kernel.h"
+#include "metal/exec/compiler.h"
 
 namespace ingot::metal {
 
@@ -13,5 +13,14 @@ void set_time_limit(MTL::Device* device, double seconds);
 void set_cooperative_layout(MTL::Device* device, CooperativeLayout layout);
 // Whether lanes meet around divergent branches that write shared memory. On at first; off shows races.
 void set_reconvergence(MTL::Device* device, bool on);
+// Whether what works here but not on Apple's systems is refused: no-copy buffers of other than whole pages.
+// Off at first.
+void set_strict(MTL::Device* device, bool on);
+// Whether compiled libraries are known to be harmless. If not, a child process reads and compiles their
+// modules: one crafted to crash LLVM fails its pipeline, not this process. Off at first, unless
+// INGOT_METAL_TRUST is 1.
+void set_trusts_libraries(MTL::Device* device, bool on);
+// Pipelines made in this process so far: compiled, or found on disk.
+CompileCounts compile_counts(MTL::Device* device);
 
 }  // namespace ingot::metal

@@ -84,8 +84,11 @@ MTL::ComputePipelineState* make_pipeline(DeviceImpl& device, const FunctionImpl&
     }
     CompileOptions options;
     options.constants = function.constants;
+    options.require_constants = true;
     options.layout = device.layout;
     options.reconverge = device.reconverge;
+    // What clang made of source here is no stranger's.
+    options.isolate = !function.library->is_from_source() && !device.trust_files;
     const auto module = function.library->module_of(*function.function);
     auto kernel = module ? (*loaded)->compile(*module, function.function->name, options)
                          : Result<std::shared_ptr<const Kernel>>(Failure(module.error()));
@@ -142,7 +145,7 @@ Result<KernelInfo> LibraryImpl::reflect(const LibraryFunction& function) {
     if (!source) return file.reflect(function);
     INGOT_ASSIGN(const std::span<const std::byte> module, module_of(function));
     INGOT_ASSIGN(Compiler * loaded, compiler());
-    return loaded->inspect(module, function.name);
+    return loaded->inspect(module, function.name, {});
 }
 
 }  // namespace ingot::metal::api
@@ -161,6 +164,10 @@ Library* Device::newLibrary(const NS::String* path, NS::Error** error) {
 
 Library* Device::newLibrary(const NS::URL* url, NS::Error** error) {
     return make_library(impl(this), LibraryFile::open(url->fileSystemRepresentation()), error);
+}
+
+Library* Device::newLibrary(const dispatch_data_t data, NS::Error** error) {
+    return make_library(impl(this), LibraryFile::from_bytes(bytes_of(data), "library in memory"), error);
 }
 
 Library* Device::newLibrary(const NS::String* source, const CompileOptions* options, NS::Error** error) {
@@ -262,7 +269,7 @@ NS::UInteger FunctionConstant::index() const {
     return constant_of(this).index;
 }
 bool FunctionConstant::required() const {
-    return true;
+    return constant_of(this).required;
 }
 
 static const ingot::metal::Argument& argument_of(const Binding* binding) {

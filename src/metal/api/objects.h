@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,11 +32,16 @@ class DeviceImpl final : public MTL::Device {
     std::atomic<uint64_t> allocated_bytes{0};
     CooperativeLayout layout = CooperativeLayout::kNax;
     bool reconverge = true;
+    bool trust_files = trusts_files();
+    bool strict = false;
+    std::atomic<bool> warned_of_pages{false};
     double time_limit_seconds = 60;
 };
 inline DeviceImpl& impl(const MTL::Device* device) {
     return *static_cast<DeviceImpl*>(const_cast<MTL::Device*>(device));
 }
+
+std::span<const std::byte> bytes_of(dispatch_data_t data);
 
 // Memory that a buffer or heap owns or borrows.
 struct Memory {
@@ -87,6 +93,7 @@ class LibraryImpl final : public MTL::Library {
     std::string label;
 
     void set_source(msl::SourceLibrary library);
+    bool is_from_source() const { return source != nullptr; }
     const std::vector<LibraryFunction>& functions() const {
         return source ? source->functions : file.functions();
     }
@@ -146,6 +153,7 @@ struct CommandResult {
 using Command = std::function<CommandResult(std::chrono::steady_clock::time_point deadline)>;
 
 class QueueImpl;
+class Capture;  // capture.h
 
 class CommandBufferImpl final : public MTL::CommandBuffer {
   public:
@@ -154,7 +162,8 @@ class CommandBufferImpl final : public MTL::CommandBuffer {
 
     void keep(const NS::Object* object);  // until the command buffer is gone, if it retains references
     void add(Command command) { commands.push_back(std::move(command)); }
-    void execute();  // on the queue's thread
+    void describe(std::string line);  // in the capture, if there is one
+    void execute();                   // on the queue's thread
 
     QueueImpl* queue;
     const bool retains;
@@ -162,6 +171,9 @@ class CommandBufferImpl final : public MTL::CommandBuffer {
     std::vector<Command> commands;
     std::vector<NS::Object*> kept;
     bool encoding = false;  // an encoder is open
+    uint32_t open_groups = 0;
+    std::shared_ptr<Capture> capture;  // that was active when this was made
+    std::vector<std::string> description;
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -174,6 +186,10 @@ class CommandBufferImpl final : public MTL::CommandBuffer {
 inline CommandBufferImpl& impl(const MTL::CommandBuffer* buffer) {
     return *static_cast<CommandBufferImpl*>(const_cast<MTL::CommandBuffer*>(buffer));
 }
+
+// Autoreleased.
+MTL::ComputeCommandEncoder* make_compute_encoder(CommandBufferImpl& buffer, MTL::DispatchType type);
+MTL::BlitCommandEncoder* make_blit_encoder(CommandBufferImpl& buffer);
 
 // Runs command buffers one after the other, in the order they were enqueued, on a thread of its own.
 class QueueImpl final : public MTL::CommandQueue {

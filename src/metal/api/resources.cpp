@@ -132,9 +132,19 @@ Buffer* Device::newBuffer(const void* pointer, NS::UInteger length, ResourceOpti
 
 Buffer* Device::newBuffer(const void* pointer, NS::UInteger length, ResourceOptions options,
                           const std::function<void(void*, NS::UInteger)>& deallocator) {
+    DeviceImpl& device = impl(this);
     const auto address = reinterpret_cast<uintptr_t>(pointer);
-    if (pointer == nullptr || length == 0 || address % page_bytes() != 0 || length % page_bytes() != 0)
-        return nullptr;
+    if (pointer == nullptr || length == 0) return nullptr;
+    if (address % page_bytes() != 0 || length % page_bytes() != 0) {
+        if (device.strict) return nullptr;
+        if (!device.warned_of_pages.exchange(true)) {
+            fmt::print(
+                stderr,
+                "ingot: a no-copy buffer of {} bytes at {} isn't made of whole pages of {} bytes; Apple's "
+                "systems refuse it\n",
+                length, pointer, page_bytes());
+        }
+    }
     auto memory = std::make_shared<Memory>();
     memory->device = &impl(this);
     retain();

@@ -1,9 +1,12 @@
 #include "metal/exec/compiler.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include <dlfcn.h>
 
+#include "metal/exec/cache_folder.h"
+#include "metal/exec/device_compiler.h"
 #include "metal/exec/fibers/matmul.h"
 #include "metal/exec/fibers/matrix.h"
 #include "metal/exec/fibers/scheduler.h"
@@ -11,6 +14,7 @@
 #include "metal/exec/fibers/tensor_operations.h"
 #include "metal/exec/kernel_log.h"
 #include "metal/exec/lanes/matrix.h"
+#include "metal/exec/local_compiler.h"
 
 namespace ingot::metal {
 namespace {
@@ -53,7 +57,12 @@ std::vector<std::string> candidates() {
     return paths;
 }
 
-Result<Compiler*> load() {
+struct Loaded {
+    Compiler* compiler;
+    std::string library_path;
+};
+
+Result<Loaded> load() {
     std::string why;
     for (const std::string& path : candidates()) {
         void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -67,18 +76,47 @@ Result<Compiler*> load() {
             ::dlsym(library, "ingot_metal_make_compiler"));
         if (make == nullptr)
             return fail(ErrorKind::kUnsupported, "{} is no Metal compiler of this program", path);
-        return make(kRuntime, std::size(kRuntime));
+        Dl_info found{};
+        ::dladdr(reinterpret_cast<void*>(make), &found);
+        return Loaded{make(kRuntime, std::size(kRuntime)),
+                      found.dli_fname != nullptr ? found.dli_fname : path};
     }
     return fail(ErrorKind::kUnsupported,
                 "the Metal compiler isn't installed ({}): build target ingot_metal_jit, which needs LLVM 19",
                 why);
 }
 
+const Result<Loaded>& loaded() {
+    static const Result<Loaded> once = load();
+    return once;
+}
+
+Result<Compiler*> make_device_compiler() {
+    INGOT_ASSIGN(Compiler * local, local_compiler());
+    INGOT_ASSIGN(std::string worker, compiler_worker_program());
+    return new DeviceCompiler(*local, std::move(worker), cache_folder(kObjectCache));
+}
+
 }  // namespace
 
+Result<Compiler*> local_compiler() {
+    return loaded().map([](const Loaded& library) { return library.compiler; });
+}
+
+Result<std::string> compiler_worker_program() {
+    return loaded().map([](const Loaded& library) {
+        return (std::filesystem::path(library.library_path).parent_path() / "ingot_metal_worker").string();
+    });
+}
+
+bool trusts_files() {
+    const char* chosen = std::getenv("INGOT_METAL_TRUST");
+    return chosen != nullptr && std::string_view(chosen) == "1";
+}
+
 Result<Compiler*> compiler() {
-    static const Result<Compiler*> loaded = load();
-    return loaded;
+    static const Result<Compiler*> made = make_device_compiler();
+    return made;
 }
 
 }  // namespace ingot::metal

@@ -51,7 +51,7 @@ class LaneForm {
 };
 
 struct CompileTimes {
-    double parse_ms = 0, lower_ms = 0, optimise_ms = 0, generate_ms = 0;
+    double parse_ms = 0, lower_ms = 0, optimise_ms = 0, generate_ms = 0, load_ms = 0;
 };
 
 struct Kernel {
@@ -62,8 +62,9 @@ struct Kernel {
     uint32_t matrix_operations = 0, matrix_batches = 0;
     CooperativeLayout layout = CooperativeLayout::kNax;
     CompileTimes times;
+    bool from_cache = false;          // wasn't compiled by this process
     std::shared_ptr<void> code;       // keeps `entry` mapped
-    std::shared_ptr<LaneForm> lanes;  // never null once compiled
+    std::shared_ptr<LaneForm> lanes;  // never null in what compiler() compiled to run
 };
 
 }  // namespace ingot::metal

@@ -1,11 +1,13 @@
 // The Compiler behind the shared library's door.
+#include <atomic>
 #include <chrono>
-#include <mutex>
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "metal/exec/wire.h"
+#include "metal/jit/build_id.h"
 #include "metal/jit/host_target.h"
 #include "metal/jit/import_module.h"
 #include "metal/jit/metadata.h"
@@ -17,6 +19,10 @@ namespace ingot::metal::jit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Changes when generated code and the runtime it calls (fibers/lane.h, the ingot_ functions) agree on
+// something else.
+constexpr uint32_t kRuntimeAbi = 2;
 
 // Milliseconds since the last call.
 class Stopwatch {
@@ -37,64 +43,24 @@ void target_host(llvm::Module& module) {
     module.setDataLayout(host_target().createDataLayout());
 }
 
-// A kernel's vector form: keeps the module, compiles a variant when it is asked for first.
-class LaneCode final : public LaneForm {
-  public:
-    LaneCode(std::span<const std::byte> module, std::string_view name, const CompileOptions& options,
-             ObjectJit& jit)
-        : module_(reinterpret_cast<const char*>(module.data()), module.size()),
-          name_(name),
-          options_(options),
-          jit_(jit) {
-        options_.executor = ExecutorKind::kVector;
-        options_.print_after.clear();
-    }
-
-    Result<LaneEntry> entry(LaneVariant variant) override {
-        const std::scoped_lock lock(mutex_);
-        const auto found = entries_.find(variant);
-        if (found != entries_.end()) return found->second;
-        return entries_.emplace(variant, compile(variant)).first->second;
-    }
-
-  private:
-    Result<LaneEntry> compile(LaneVariant variant) {
-        CompileOptions options = options_;
-        options.variant = variant;
-        llvm::LLVMContext context;
-        context.setDiscardValueNames(true);
-        INGOT_ASSIGN(std::unique_ptr<llvm::Module> module,
-                     import_module(std::as_bytes(std::span(module_)), name_, context));
-        target_host(*module);
-        PassState state{.options = options, .kernel_name = name_, .info = {}};
-        INGOT_TRY(run_pipeline(*module, state));
-        INGOT_ASSIGN(const std::vector<char> object, jit_.generate(*module));
-        INGOT_ASSIGN(ObjectJit::Linked linked, jit_.link(object, name_));
-        code_.push_back(std::move(linked.code));
-        return LaneEntry{.run = reinterpret_cast<void (*)(fibers::Lane*)>(linked.entry),
-                         .has_barriers = state.meets,
-                         .private_bytes = kLanes * state.private_bytes};
-    }
-
-    static constexpr uint32_t kLanes = kSimdWidth;
-    const std::string module_;  // ends in a zero, which text needs
-    const std::string name_;
-    CompileOptions options_;
-    ObjectJit& jit_;
-    std::mutex mutex_;
-    std::map<LaneVariant, Result<LaneEntry>> entries_;
-    std::vector<std::shared_ptr<void>> code_;
-};
-
 class LlvmCompiler final : public Compiler {
   public:
     explicit LlvmCompiler(std::span<const RuntimeSymbol> symbols) : jit_(symbols) {}
 
     std::string version() const override { return LLVM_VERSION_STRING; }
+    std::string identity() const override {
+        return fmt::format("abi {}, {}, LLVM {}, {}", kRuntimeAbi, build_id(), LLVM_VERSION_STRING,
+                           describe_host());
+    }
     std::vector<std::string> pass_names() const override { return jit::pass_names(); }
     Result<std::shared_ptr<const Kernel>> compile(std::span<const std::byte> module, std::string_view name,
                                                   const CompileOptions& options) override;
-    Result<KernelInfo> inspect(std::span<const std::byte> module, std::string_view name) override;
+    Result<std::vector<std::byte>> translate(std::span<const std::byte> module, std::string_view name,
+                                             const CompileOptions& options) override;
+    Result<std::shared_ptr<const Kernel>> load(std::span<const std::byte> translation) override;
+    CompileCounts counts() const override { return {.compiled = num_compiled_}; }
+    Result<KernelInfo> inspect(std::span<const std::byte> module, std::string_view name,
+                               const CompileOptions& options) override;
     Result<std::string> disassemble(std::span<const std::byte> module, std::string_view name,
                                     const CompileOptions& options) override;
     Result<std::string> apply_pass(std::string_view ir, std::string_view pass,
@@ -102,6 +68,7 @@ class LlvmCompiler final : public Compiler {
 
   private:
     ObjectJit jit_;
+    std::atomic<uint64_t> num_compiled_{0};
 };
 
 Result<void> check_print_after(const CompileOptions& options) {
@@ -110,37 +77,62 @@ Result<void> check_print_after(const CompileOptions& options) {
                 fmt::join(pass_names(), ", "));
 }
 
-Result<std::shared_ptr<const Kernel>> LlvmCompiler::compile(std::span<const std::byte> bytes,
-                                                            std::string_view name,
-                                                            const CompileOptions& options) {
+Result<std::vector<std::byte>> LlvmCompiler::translate(std::span<const std::byte> bytes,
+                                                       std::string_view name, const CompileOptions& options) {
     INGOT_TRY(check_print_after(options));
-    auto kernel = std::make_shared<Kernel>();
+    Kernel kernel;
     Stopwatch watch;
     llvm::LLVMContext context;
     context.setDiscardValueNames(options.print_after.empty());
     INGOT_ASSIGN(std::unique_ptr<llvm::Module> module, import_module(bytes, name, context));
-    kernel->times.parse_ms = watch.lap_ms();
+    kernel.times.parse_ms = watch.lap_ms();
     target_host(*module);
     PassState state{.options = options, .kernel_name = std::string(name), .info = {}};
     INGOT_TRY(run_pipeline(*module, state));
-    kernel->times.optimise_ms = watch.lap_ms();
-    kernel->info = std::move(state.info);
-    kernel->meets = state.meets;
-    kernel->private_bytes = state.private_bytes;
-    kernel->matrix_operations = state.matrix_operations;
-    kernel->matrix_batches = state.matrix_batches;
-    kernel->layout = options.layout;
-    if (options.lower_only) return kernel;
-    INGOT_ASSIGN(const std::vector<char> object, jit_.generate(*module));
-    INGOT_ASSIGN(ObjectJit::Linked linked, jit_.link(object, name));
+    kernel.times.optimise_ms = watch.lap_ms();
+    kernel.info = std::move(state.info);
+    kernel.meets = state.meets;
+    kernel.private_bytes = state.private_bytes;
+    kernel.matrix_operations = state.matrix_operations;
+    kernel.matrix_batches = state.matrix_batches;
+    kernel.layout = options.layout;
+    std::vector<char> object;
+    if (!options.lower_only) {
+        INGOT_ASSIGN(object, jit_.generate(*module));
+        kernel.times.generate_ms = watch.lap_ms();
+    }
+    ++num_compiled_;
+    wire::Writer writer;
+    writer(kRuntimeAbi, kernel, object);
+    return writer.take();
+}
+
+Result<std::shared_ptr<const Kernel>> LlvmCompiler::load(std::span<const std::byte> translation) {
+    Stopwatch watch;
+    auto kernel = std::make_shared<Kernel>();
+    std::vector<char> object;
+    uint32_t abi = 0;
+    wire::Reader reader(translation);
+    reader(abi);
+    if (abi == kRuntimeAbi) reader(*kernel, object);
+    if (!reader.ok()) return fail(ErrorKind::kCorrupt, "no kernel of this build (ABI {})", kRuntimeAbi);
+    if (object.empty()) return kernel;  // lowered only
+    INGOT_ASSIGN(ObjectJit::Linked linked, jit_.link(object, kernel->info.name));
     kernel->entry = reinterpret_cast<void (*)(fibers::Lane*)>(linked.entry);
     kernel->code = std::move(linked.code);
-    kernel->lanes = std::make_shared<LaneCode>(bytes, name, options, jit_);
-    kernel->times.generate_ms = watch.lap_ms();
+    kernel->times.load_ms = watch.lap_ms();
     return kernel;
 }
 
-Result<KernelInfo> LlvmCompiler::inspect(std::span<const std::byte> bytes, std::string_view name) {
+Result<std::shared_ptr<const Kernel>> LlvmCompiler::compile(std::span<const std::byte> bytes,
+                                                            std::string_view name,
+                                                            const CompileOptions& options) {
+    INGOT_ASSIGN(const std::vector<std::byte> translation, translate(bytes, name, options));
+    return load(translation);
+}
+
+Result<KernelInfo> LlvmCompiler::inspect(std::span<const std::byte> bytes, std::string_view name,
+                                         const CompileOptions&) {
     llvm::LLVMContext context;
     INGOT_ASSIGN(const std::unique_ptr<llvm::Module> module, import_module(bytes, name, context));
     INGOT_ASSIGN(KernelMetadata metadata, read_kernel_metadata(*module));

@@ -161,8 +161,15 @@ std::vector<ConstantGlobal> read_function_constants(llvm::Module& module) {
         auto* global =
             value ? llvm::dyn_cast<llvm::GlobalVariable>(value->getValue()->stripPointerCasts()) : nullptr;
         if (global == nullptr || index == nullptr) continue;
-        constants.push_back(
-            {global, {string_operand(*node, 2), string_operand(*node, 1), uint32_t(index->getZExtValue())}});
+        const auto* required =
+            node->getNumOperands() > 4
+                ? llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(node->getOperand(4))
+                : nullptr;
+        constants.push_back({global,
+                             {.name = string_operand(*node, 2),
+                              .type_name = string_operand(*node, 1),
+                              .index = uint32_t(index->getZExtValue()),
+                              .required = required == nullptr || !required->isZero()}});
     }
     return constants;
 }

@@ -249,6 +249,20 @@ void internalise(llvm::Module& module, llvm::Function& entry) {
     }
 }
 
+// A constant isn't required if the kernel asks whether it has a value.
+void mark_required(llvm::Module& module) {
+    llvm::NamedMDNode* list = module.getNamedMetadata("air.function_constants");
+    const llvm::NamedMDNode* defined = module.getNamedMetadata("ingot.function_constants_defined");
+    if (list == nullptr || defined == nullptr) return;
+    std::set<const llvm::Metadata*> asked;  // indices: equal numbers are one node
+    for (const llvm::MDNode* node : defined->operands()) asked.insert(node->getOperand(2).get());
+    llvm::Metadata* no =
+        llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(module.getContext()), 0));
+    for (llvm::MDNode* node : list->operands()) {
+        if (asked.contains(node->getOperand(3).get())) node->replaceOperandWith(4, no);
+    }
+}
+
 // Says of a constant with an initialiser at run time that it is constant from there on.
 void drop_invariant_markers(llvm::Module& module) {
     for (llvm::Function& function : module) {
@@ -339,6 +353,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
     INGOT_TRY(check_declared_spaces(module));
     INGOT_TRY(settle_address_spaces(module));
     drop_unused_constants(module);
+    mark_required(module);
     module.setTargetTriple("air64_v28-apple-macosx26.0.0");
     return {};
 }

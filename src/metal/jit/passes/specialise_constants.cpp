@@ -1,7 +1,7 @@
 // Gives function constants their values and folds everything that follows from them. Apple's compiler leaves
 // each as an `externally_initialized` global in section "air.fc_initializer", and a static initialiser that
 // copies it and derives the predicates that guard arguments: with values in place, GlobalOpt evaluates that
-// at compile time. A constant without a value is 0: whether it is needed is only known to code that tests it.
+// at compile time. A required constant without a value is refused where the options say so, and 0 elsewhere.
 #include <map>
 
 #include <llvm/IR/Constants.h>
@@ -32,6 +32,13 @@ const ConstantValue* value_for(const Constants& constants, const FunctionConstan
     }
     const auto found = constants.by_name.find(constant.name);
     return found == constants.by_name.end() ? nullptr : &found->second;
+}
+
+bool used_by_code(const llvm::Value& value) {
+    return llvm::any_of(value.users(), [](const llvm::User* user) {
+        return llvm::isa<llvm::Instruction>(user) ||
+               (llvm::isa<llvm::ConstantExpr>(user) && used_by_code(*user));
+    });
 }
 
 // Constants of modules from source that tell whether another one was given a value.
@@ -88,8 +95,18 @@ void evaluate_initialisers(llvm::Module& module) {
 
 Result<void> specialise_constants(llvm::Module& module, PassState& state) {
     std::map<llvm::GlobalVariable*, const ConstantValue*> values;
+    std::string missing;
     for (const ConstantGlobal& entry : read_function_constants(module)) {
-        values[entry.global] = value_for(state.options.constants, entry.constant);
+        const FunctionConstant& constant = entry.constant;
+        const ConstantValue* value = value_for(state.options.constants, constant);
+        values[entry.global] = value;
+        if (value == nullptr && constant.required && used_by_code(*entry.global)) {
+            missing += fmt::format("{}{} {} (index {})", missing.empty() ? "" : ", ", constant.type_name,
+                                   constant.name, constant.index);
+        }
+    }
+    if (state.options.require_constants && !missing.empty()) {
+        return fail(ErrorKind::kInvalidArgument, "function constants without a value: {}", missing);
     }
     add_definedness(module, state.options.constants, values);
     for (llvm::GlobalVariable& global : module.globals()) {

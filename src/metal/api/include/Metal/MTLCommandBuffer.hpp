@@ -34,6 +34,12 @@ class SharedEvent : public NS::Referencing<SharedEvent, Event> {
     bool waitUntilSignaledValue(std::uint64_t value, std::uint64_t milliseconds);
     void notifyListener(const SharedEventListener* listener, std::uint64_t value,
                         const SharedEventNotificationFunction& function);
+#if defined(__BLOCKS__)
+    void notifyListener(const SharedEventListener* listener, std::uint64_t value,
+                        SharedEventNotificationBlock block) {
+        notifyListener(listener, value, Blocks::function_of(block));
+    }
+#endif
 };
 
 class CommandEncoder : public NS::Referencing<CommandEncoder> {
@@ -84,6 +90,19 @@ class BlitCommandEncoder : public NS::Referencing<BlitCommandEncoder, CommandEnc
     void waitForFence(const Fence* fence);
 };
 
+class ComputePassDescriptor : public NS::Copying<ComputePassDescriptor> {
+  public:
+    static ComputePassDescriptor* computePassDescriptor();
+    static ComputePassDescriptor* alloc();
+    ComputePassDescriptor* init();
+    DispatchType dispatchType() const;
+    void setDispatchType(DispatchType dispatchType);
+
+  private:
+    friend class NS::Copying<ComputePassDescriptor>;
+    ComputePassDescriptor* copy_() const;
+};
+
 class CommandQueue;
 
 class CommandBuffer : public NS::Referencing<CommandBuffer> {
@@ -95,6 +114,7 @@ class CommandBuffer : public NS::Referencing<CommandBuffer> {
     bool retainedReferences() const;
     ComputeCommandEncoder* computeCommandEncoder();
     ComputeCommandEncoder* computeCommandEncoder(DispatchType dispatchType);
+    ComputeCommandEncoder* computeCommandEncoder(const ComputePassDescriptor* descriptor);
     BlitCommandEncoder* blitCommandEncoder();
     void enqueue();
     void commit();
@@ -104,6 +124,10 @@ class CommandBuffer : public NS::Referencing<CommandBuffer> {
     NS::Error* error() const;
     void addScheduledHandler(const HandlerFunction& function);
     void addCompletedHandler(const HandlerFunction& function);
+#if defined(__BLOCKS__)
+    void addScheduledHandler(CommandBufferHandler block) { addScheduledHandler(Blocks::function_of(block)); }
+    void addCompletedHandler(CommandBufferHandler block) { addCompletedHandler(Blocks::function_of(block)); }
+#endif
     void encodeWait(const Event* event, std::uint64_t value);
     void encodeSignalEvent(const Event* event, std::uint64_t value);
     CFTimeInterval GPUStartTime() const;
@@ -123,6 +147,7 @@ class CommandQueue : public NS::Referencing<CommandQueue> {
     void setLabel(const NS::String* label);
     CommandBuffer* commandBuffer();
     CommandBuffer* commandBufferWithUnretainedReferences();
+    void insertDebugCaptureBoundary();
     void addResidencySet(const ResidencySet* set);
     void addResidencySets(const ResidencySet* const sets[], NS::UInteger count);
     void removeResidencySet(const ResidencySet* set);

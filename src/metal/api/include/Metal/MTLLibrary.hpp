@@ -81,6 +81,19 @@ class Library : public NS::Referencing<Library> {
     Function* newFunction(const NS::String* name);
     Function* newFunction(const NS::String* name, const FunctionConstantValues* values, NS::Error** error);
     Function* newFunction(const FunctionDescriptor* descriptor, NS::Error** error);
+    void newFunction(const NS::String* name, const FunctionConstantValues* values,
+                     const FunctionCompletionHandlerFunction& completionHandler);
+    void newFunction(const FunctionDescriptor* descriptor,
+                     const FunctionCompletionHandlerFunction& completionHandler);
+#if defined(__BLOCKS__)
+    void newFunction(const NS::String* name, const FunctionConstantValues* values,
+                     void (^completionHandler)(Function*, NS::Error*)) {
+        newFunction(name, values, Blocks::function_of(completionHandler));
+    }
+    void newFunction(const FunctionDescriptor* descriptor, void (^completionHandler)(Function*, NS::Error*)) {
+        newFunction(descriptor, Blocks::function_of(completionHandler));
+    }
+#endif
 };
 
 class Binding : public NS::Referencing<Binding> {

@@ -5,6 +5,8 @@
 
 #include <Foundation/Foundation.hpp>
 
+#include "MTLBlocks.hpp"
+
 // In Apple's headers these come with the system.
 using CFTimeInterval = double;
 
@@ -170,6 +172,21 @@ enum BindingAccess : NS::UInteger {
 using HandlerFunction = std::function<void(CommandBuffer*)>;
 using SharedEventNotificationFunction = std::function<void(SharedEvent*, std::uint64_t)>;
 using AutoreleasedComputePipelineReflection = ComputePipelineReflection*;
+using NewLibraryCompletionHandlerFunction = std::function<void(Library*, NS::Error*)>;
+using FunctionCompletionHandlerFunction = std::function<void(Function*, NS::Error*)>;
+using NewComputePipelineStateCompletionHandlerFunction =
+    std::function<void(ComputePipelineState*, NS::Error*)>;
+using NewComputePipelineStateWithReflectionCompletionHandlerFunction =
+    std::function<void(ComputePipelineState*, ComputePipelineReflection*, NS::Error*)>;
+#if defined(__BLOCKS__)
+using CommandBufferHandler = void (^)(CommandBuffer*);
+using SharedEventNotificationBlock = void (^)(SharedEvent*, std::uint64_t);
+using NewLibraryCompletionHandler = void (^)(Library*, NS::Error*);
+using NewComputePipelineStateCompletionHandler = void (^)(ComputePipelineState*, NS::Error*);
+using NewComputePipelineStateWithReflectionCompletionHandler = void (^)(ComputePipelineState*,
+                                                                        ComputePipelineReflection*,
+                                                                        NS::Error*);
+#endif
 
 extern const NS::ErrorDomain CommandBufferErrorDomain;
 extern const NS::ErrorDomain LibraryErrorDomain;

@@ -2,6 +2,7 @@
 // builds against Apple's metal-cpp instead. What exists, and every deviation: ../../README.md.
 #pragma once
 
+#include "MTLCapture.hpp"
 #include "MTLCommandBuffer.hpp"
 #include "MTLDevice.hpp"
 #include "MTLLibrary.hpp"

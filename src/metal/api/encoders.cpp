@@ -1,0 +1,339 @@
+// Compute and blit encoders: what each call records for the queue's thread.
+#include <cstring>
+
+#include "base/check.h"
+#include "metal/api/objects.h"
+
+namespace ingot::metal::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr NS::UInteger kMaxBytesLength = 4096;
+
+struct BoundBuffer {
+    const BufferImpl* buffer = nullptr;
+    uint64_t offset = 0;
+    std::shared_ptr<std::vector<std::byte>> bytes;  // of setBytes
+};
+
+struct ComputeState {
+    const PipelineImpl* pipeline = nullptr;
+    std::array<BoundBuffer, kNumBufferSlots> buffers{};
+    std::array<uint32_t, kNumThreadgroupSlots> threadgroup_bytes{};
+};
+
+// What both kinds of encoder have.
+struct EncoderState {
+    ~EncoderState() { command_buffer->release(); }
+    // Records a command; `text` describes it in a capture.
+    void add(Command command, const std::string& text);
+
+    CommandBufferImpl* command_buffer = nullptr;
+    std::string kind, label;
+    std::vector<std::string> groups;  // of pushDebugGroup, innermost last
+    bool described = false;           // in the capture
+};
+
+class ComputeEncoderImpl final : public MTL::ComputeCommandEncoder {
+  public:
+    EncoderState encoder;
+    MTL::DispatchType type = MTL::DispatchTypeSerial;
+    ComputeState state;
+};
+ComputeEncoderImpl& impl(const MTL::ComputeCommandEncoder* encoder) {
+    return *static_cast<ComputeEncoderImpl*>(const_cast<MTL::ComputeCommandEncoder*>(encoder));
+}
+
+class BlitEncoderImpl final : public MTL::BlitCommandEncoder {
+  public:
+    EncoderState encoder;
+};
+BlitEncoderImpl& impl(const MTL::BlitCommandEncoder* encoder) {
+    return *static_cast<BlitEncoderImpl*>(const_cast<MTL::BlitCommandEncoder*>(encoder));
+}
+
+EncoderState& state_of(const MTL::CommandEncoder* encoder) {
+    auto* any = const_cast<MTL::CommandEncoder*>(encoder);
+    if (auto* compute = dynamic_cast<ComputeEncoderImpl*>(any)) return compute->encoder;
+    return static_cast<BlitEncoderImpl*>(any)->encoder;
+}
+
+// "encoder 'attention', group 'layer 3', group 'softmax': ", of what has a name.
+std::string place(const EncoderState& encoder) {
+    std::string text;
+    if (!encoder.label.empty()) text += fmt::format("encoder '{}'", encoder.label);
+    for (const std::string& group : encoder.groups) {
+        text += fmt::format("{}group '{}'", text.empty() ? "" : ", ", group);
+    }
+    return text.empty() ? "" : text + ": ";
+}
+
+void EncoderState::add(Command command, const std::string& text) {
+    if (command_buffer->capture != nullptr) {
+        if (!described) command_buffer->describe(fmt::format("  {} encoder '{}'", kind, label));
+        described = true;
+        std::string path;
+        for (const std::string& group : groups) path += group + " / ";
+        command_buffer->describe(fmt::format("    {}{}", path, text));
+    }
+    command_buffer->add([where = place(*this), command = std::move(command)](auto deadline) {
+        CommandResult result = command(deadline);
+        if (result.code != MTL::CommandBufferErrorNone) result.message = where + result.message;
+        return result;
+    });
+}
+
+CommandResult invalid(std::string message) {
+    return {MTL::CommandBufferErrorInvalidResource, std::move(message)};
+}
+
+CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time_point deadline) {
+    if (state.pipeline == nullptr) return invalid("a dispatch without a compute pipeline state");
+    launch.deadline = deadline;
+    launch.threadgroup_bytes = state.threadgroup_bytes;
+    for (uint32_t i = 0; i < kNumBufferSlots; ++i) {
+        const BoundBuffer& bound = state.buffers[i];
+        if (bound.bytes != nullptr) {
+            launch.buffers[i] = {bound.bytes->data(), bound.bytes->size()};
+        } else if (bound.buffer != nullptr) {
+            launch.buffers[i] = {bound.buffer->address() + bound.offset, bound.buffer->length - bound.offset};
+        }
+    }
+    const auto report = state.pipeline->device->executor->run(*state.pipeline->kernel, launch);
+    if (!report) return invalid(report.error().describe());
+    switch (report->status) {
+        case LaunchStatus::kDone:
+            return {};
+        case LaunchStatus::kTimeLimit:
+            return {MTL::CommandBufferErrorTimeout, report->message};
+        case LaunchStatus::kFault:
+            return {MTL::CommandBufferErrorPageFault, report->message};
+    }
+    return {};
+}
+
+std::string check_offset(const BufferImpl& buffer, uint64_t offset, uint64_t size, const char* what) {
+    if (offset <= buffer.length && size <= buffer.length - offset) return {};
+    return fmt::format("{}: bytes {} to {} of a buffer of {}", what, offset, offset + size, buffer.length);
+}
+
+Size3 to_size3(const MTL::Size& size) {
+    return {uint32_t(size.width), uint32_t(size.height), uint32_t(size.depth)};
+}
+
+void start(EncoderState& encoder, CommandBufferImpl& buffer, const char* kind) {
+    INGOT_CHECK(!buffer.encoding, "a command buffer has one open encoder at a time: end the other one first");
+    buffer.encoding = true;
+    buffer.retain();
+    encoder.command_buffer = &buffer;
+    encoder.kind = kind;
+}
+
+std::string to_string(const Size3& size) {
+    return fmt::format("{} x {} x {}", size.x, size.y, size.z);
+}
+
+// "buffer(0) 4000 bytes, bytes(2) 4 bytes, threadgroup(0) 256 bytes"
+std::string describe_arguments(const ComputeState& state) {
+    std::string text;
+    const auto add = [&](const char* kind, uint32_t slot, uint64_t bytes, const std::string& label) {
+        text +=
+            fmt::format(", {}({}){} {} bytes", kind, slot, label.empty() ? "" : " '" + label + "'", bytes);
+    };
+    for (uint32_t i = 0; i < kNumBufferSlots; ++i) {
+        const BoundBuffer& bound = state.buffers[i];
+        if (bound.bytes != nullptr) {
+            add("bytes", i, bound.bytes->size(), "");
+        } else if (bound.buffer != nullptr) {
+            add("buffer", i, bound.buffer->length - bound.offset, bound.buffer->label);
+        }
+    }
+    for (uint32_t i = 0; i < kNumThreadgroupSlots; ++i) {
+        if (state.threadgroup_bytes[i] != 0) add("threadgroup", i, state.threadgroup_bytes[i], "");
+    }
+    return text;
+}
+
+std::string describe_dispatch(const ComputeState& state, const std::string& grid, const MTL::Size& threads) {
+    const std::string name = state.pipeline != nullptr ? state.pipeline->kernel->info.name : "no pipeline";
+    return fmt::format("dispatch {}: {} in groups of {}{}", name, grid, to_string(to_size3(threads)),
+                       describe_arguments(state));
+}
+
+}  // namespace
+
+MTL::ComputeCommandEncoder* make_compute_encoder(CommandBufferImpl& buffer, MTL::DispatchType type) {
+    auto* encoder = new ComputeEncoderImpl;
+    encoder->type = type;
+    start(encoder->encoder, buffer, type == MTL::DispatchTypeSerial ? "compute" : "concurrent compute");
+    encoder->autorelease();
+    return encoder;
+}
+
+MTL::BlitCommandEncoder* make_blit_encoder(CommandBufferImpl& buffer) {
+    auto* encoder = new BlitEncoderImpl;
+    start(encoder->encoder, buffer, "blit");
+    encoder->autorelease();
+    return encoder;
+}
+
+}  // namespace ingot::metal::api
+
+namespace MTL {
+
+using namespace ingot::metal::api;
+
+Device* CommandEncoder::device() const {
+    return state_of(this).command_buffer->device();
+}
+NS::String* CommandEncoder::label() const {
+    return make_string(state_of(this).label);
+}
+void CommandEncoder::setLabel(const NS::String* label) {
+    state_of(this).label = to_std_string(label);
+}
+void CommandEncoder::endEncoding() {
+    EncoderState& encoder = state_of(this);
+    INGOT_CHECK(encoder.groups.empty(), "endEncoding inside debug group '{}'", encoder.groups.back());
+    encoder.command_buffer->encoding = false;
+}
+void CommandEncoder::insertDebugSignpost(const NS::String* text) {
+    EncoderState& encoder = state_of(this);
+    if (encoder.command_buffer->capture == nullptr) return;
+    encoder.add([](auto) { return CommandResult{}; }, fmt::format("signpost '{}'", to_std_string(text)));
+}
+void CommandEncoder::pushDebugGroup(const NS::String* text) {
+    state_of(this).groups.push_back(to_std_string(text));
+}
+void CommandEncoder::popDebugGroup() {
+    INGOT_CHECK(!state_of(this).groups.empty(), "popDebugGroup without pushDebugGroup");
+    state_of(this).groups.pop_back();
+}
+
+DispatchType ComputeCommandEncoder::dispatchType() const {
+    return impl(this).type;
+}
+void ComputeCommandEncoder::setComputePipelineState(const ComputePipelineState* state) {
+    impl(this).encoder.command_buffer->keep(state);
+    impl(this).state.pipeline = static_cast<const PipelineImpl*>(state);
+}
+void ComputeCommandEncoder::setBytes(const void* bytes, NS::UInteger length, NS::UInteger index) {
+    INGOT_CHECK(index < ingot::metal::kNumBufferSlots && length <= kMaxBytesLength,
+                "setBytes of {} bytes in slot {}; at most {} bytes and slots 0 to {} are accepted", length,
+                index, kMaxBytesLength, ingot::metal::kNumBufferSlots - 1);
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    impl(this).state.buffers[index] = {nullptr, 0,
+                                       std::make_shared<std::vector<std::byte>>(begin, begin + length)};
+}
+void ComputeCommandEncoder::setBuffer(const Buffer* buffer, NS::UInteger offset, NS::UInteger index) {
+    INGOT_CHECK(index < ingot::metal::kNumBufferSlots, "setBuffer in slot {}, the last is {}", index,
+                ingot::metal::kNumBufferSlots - 1);
+    const auto* bound = static_cast<const BufferImpl*>(buffer);
+    INGOT_CHECK(bound == nullptr || offset <= bound->length, "setBuffer at offset {} of a buffer of {} bytes",
+                offset, bound->length);
+    impl(this).encoder.command_buffer->keep(buffer);
+    impl(this).state.buffers[index] = {bound, offset, nullptr};
+}
+void ComputeCommandEncoder::setBufferOffset(NS::UInteger offset, NS::UInteger index) {
+    const BufferImpl* bound =
+        index < ingot::metal::kNumBufferSlots ? impl(this).state.buffers[index].buffer : nullptr;
+    INGOT_CHECK(bound != nullptr && offset <= bound->length, "setBufferOffset {} in slot {}", offset, index);
+    impl(this).state.buffers[index].offset = offset;
+}
+void ComputeCommandEncoder::setBuffers(const Buffer* const buffers[], const NS::UInteger offsets[],
+                                       NS::Range range) {
+    for (NS::UInteger i = 0; i < range.length; ++i) setBuffer(buffers[i], offsets[i], range.location + i);
+}
+void ComputeCommandEncoder::setThreadgroupMemoryLength(NS::UInteger length, NS::UInteger index) {
+    INGOT_CHECK(index < ingot::metal::kNumThreadgroupSlots && length % 16 == 0,
+                "setThreadgroupMemoryLength {} in slot {}; a multiple of 16 and slots 0 to {} are accepted",
+                length, index, ingot::metal::kNumThreadgroupSlots - 1);
+    impl(this).state.threadgroup_bytes[index] = uint32_t(length);
+}
+void ComputeCommandEncoder::dispatchThreadgroups(Size groups, Size threads) {
+    dispatchThreads(
+        Size(groups.width * threads.width, groups.height * threads.height, groups.depth * threads.depth),
+        threads);
+}
+void ComputeCommandEncoder::dispatchThreadgroups(const Buffer* indirect, NS::UInteger offset, Size threads) {
+    impl(this).encoder.command_buffer->keep(indirect);
+    const auto& buffer = ingot::metal::api::impl(indirect);
+    const auto command = [state = impl(this).state, &buffer, offset, threads](auto deadline) {
+        uint32_t groups[3];
+        static_assert(sizeof groups == sizeof(DispatchThreadgroupsIndirectArguments));
+        if (auto bad = check_offset(buffer, offset, sizeof groups, "indirect dispatch"); !bad.empty()) {
+            return invalid(std::move(bad));
+        }
+        std::memcpy(groups, buffer.address() + offset, sizeof groups);
+        if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return CommandResult{};
+        ingot::metal::Launch launch;
+        launch.group_threads = to_size3(threads);
+        launch.grid_threads = {groups[0] * launch.group_threads.x, groups[1] * launch.group_threads.y,
+                               groups[2] * launch.group_threads.z};
+        return run_dispatch(state, launch, deadline);
+    };
+    impl(this).encoder.add(command, describe_dispatch(impl(this).state, "an indirect grid", threads));
+}
+void ComputeCommandEncoder::dispatchThreads(Size grid, Size threads) {
+    ingot::metal::Launch launch;
+    launch.grid_threads = to_size3(grid);
+    launch.group_threads = to_size3(threads);
+    const auto command = [state = impl(this).state, launch](auto deadline) {
+        return run_dispatch(state, launch, deadline);
+    };
+    impl(this).encoder.add(
+        command, describe_dispatch(impl(this).state, to_string(to_size3(grid)) + " threads", threads));
+}
+void ComputeCommandEncoder::memoryBarrier(BarrierScope) {}
+void ComputeCommandEncoder::memoryBarrier(const Resource* const[], NS::UInteger) {}
+void ComputeCommandEncoder::useResource(const Resource* resource, ResourceUsage) {
+    impl(this).encoder.command_buffer->keep(resource);
+}
+void ComputeCommandEncoder::useResources(const Resource* const resources[], NS::UInteger count,
+                                         ResourceUsage usage) {
+    for (NS::UInteger i = 0; i < count; ++i) useResource(resources[i], usage);
+}
+void ComputeCommandEncoder::useHeap(const Heap* heap) {
+    impl(this).encoder.command_buffer->keep(heap);
+}
+void ComputeCommandEncoder::useHeaps(const Heap* const heaps[], NS::UInteger count) {
+    for (NS::UInteger i = 0; i < count; ++i) useHeap(heaps[i]);
+}
+void ComputeCommandEncoder::updateFence(const Fence*) {}
+void ComputeCommandEncoder::waitForFence(const Fence*) {}
+
+void BlitCommandEncoder::copyFromBuffer(const Buffer* source, NS::UInteger source_offset,
+                                        const Buffer* destination, NS::UInteger destination_offset,
+                                        NS::UInteger size) {
+    EncoderState& encoder = impl(this).encoder;
+    encoder.command_buffer->keep(source);
+    encoder.command_buffer->keep(destination);
+    const auto& from = ingot::metal::api::impl(source);
+    const auto& to = ingot::metal::api::impl(destination);
+    const auto copy = [&from, &to, source_offset, destination_offset, size](auto) -> CommandResult {
+        std::string bad = check_offset(from, source_offset, size, "copy from");
+        if (bad.empty()) bad = check_offset(to, destination_offset, size, "copy to");
+        if (!bad.empty()) return invalid(std::move(bad));
+        std::memmove(to.address() + destination_offset, from.address() + source_offset, size);
+        return {};
+    };
+    encoder.add(copy, fmt::format("copy {} bytes", size));
+}
+void BlitCommandEncoder::fillBuffer(const Buffer* buffer, NS::Range range, std::uint8_t value) {
+    impl(this).encoder.command_buffer->keep(buffer);
+    const auto& to = ingot::metal::api::impl(buffer);
+    const auto fill = [&to, range, value](auto) -> CommandResult {
+        if (auto bad = check_offset(to, range.location, range.length, "fill"); !bad.empty()) {
+            return invalid(std::move(bad));
+        }
+        std::memset(to.address() + range.location, value, range.length);
+        return {};
+    };
+    impl(this).encoder.add(fill, fmt::format("fill {} bytes with {}", NS::UInteger(range.length), value));
+}
+void BlitCommandEncoder::synchronizeResource(const Resource*) {}
+void BlitCommandEncoder::updateFence(const Fence*) {}
+void BlitCommandEncoder::waitForFence(const Fence*) {}
+
+}  // namespace MTL
