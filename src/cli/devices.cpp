@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/model_facts.h"
 #include "llm/backend/cpu/kernels/isa.h"
+#include "llm/backend/metal/device.h"
 
 namespace ingot::cli {
 namespace {
@@ -50,6 +51,13 @@ Result<void> list() {
                num_physical_cores(), num_available_cores(), num_physical_cores());
     fmt::print("  isa    {}\n", isas);
     fmt::print("  memory {}\n", short_bytes(memory_bytes()));
+    const auto metal = mtl::Device::shared();
+    if (!metal) return {};
+    fmt::print("metal    {}\n", (*metal)->name());
+    fmt::print("  memory {}, {} threads and {} of threadgroup memory a group\n",
+               short_bytes((**metal)->recommendedMaxWorkingSetSize()),
+               (**metal)->maxThreadsPerThreadgroup().width,
+               short_bytes((**metal)->maxThreadgroupMemoryLength()));
     return {};
 }
 

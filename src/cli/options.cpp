@@ -90,8 +90,9 @@ void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required) {
     app.add_option("--device", flags.engine.device, "Where to run it; `ingot devices` lists what is there")
         ->check(CLI::Validator(
             [](std::string& device) -> std::string {
-                if (device == "cpu") return {};
-                return fmt::format("unknown device '{}'; this program has: cpu", device);
+                if (std::ranges::find(kDevices, device) != kDevices.end()) return {};
+                return fmt::format("unknown device '{}'; this program has: {}", device,
+                                   fmt::join(kDevices, ", "));
             },
             ""))
         ->option_text("DEVICE [cpu]")

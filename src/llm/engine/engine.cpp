@@ -5,6 +5,7 @@
 
 #include "base/cpu_topology.h"
 #include "llm/backend/cpu/cpu_backend.h"
+#include "llm/backend/metal/metal_backend.h"
 #include "llm/graph/executor.h"
 #include "llm/kv/cells.h"
 #include "llm/model/memory.h"
@@ -15,14 +16,18 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxBatch = 1u << 16;
+// Tokens per graph on the Metal device, whose runs end in time or fail: the virtual one takes seconds for so
+// many.
+constexpr uint32_t kMaxMetalBatch = 32;
 constexpr uint32_t kMaxContext = 1u << 30;  // positions are 32-bit signed
 // Logits that one graph yields at most: 256 rows of a vocabulary of 65536. More rows come in several graphs.
 constexpr size_t kMaxLogitsBytes = 64u << 20;
 constexpr kv::SequenceId kSequence = 0;
 
 Result<void> check(const EngineOptions& options) {
-    if (options.device != "cpu") {
-        return fail(ErrorKind::kUnsupported, "device '{}' is unknown; cpu is accepted", options.device);
+    if (std::ranges::find(kDevices, options.device) == kDevices.end()) {
+        return fail(ErrorKind::kUnsupported, "device '{}' is unknown; {} are accepted", options.device,
+                    fmt::join(kDevices, " and "));
     }
     if (options.threads > kMaxThreads) {
         return fail(ErrorKind::kInvalidArgument, "{} threads; 1 to {} are accepted", options.threads,
@@ -42,11 +47,12 @@ Result<void> check(const EngineOptions& options) {
 class GraphEngine final : public Engine {
   public:
     GraphEngine(EngineOptions options, std::unique_ptr<gguf::File> file, model::Model model,
-                std::unique_ptr<cpu::CpuBackend> backend, uint32_t context)
+                std::unique_ptr<Backend> backend, uint32_t threads, uint32_t context)
         : options_(std::move(options)),
           file_(std::move(file)),
           model_(std::move(model)),
           backend_(std::move(backend)),
+          threads_(threads),
           executor_({backend_.get()}, [this](const graph::GraphParams& p) { return model_.build(p); },
                     {.kv_cells = context,
                      .dump_graph = options_.dump_graph,
@@ -54,8 +60,8 @@ class GraphEngine final : public Engine {
                      .print_after = options_.print_after}),
           cells_(context) {}
 
-    // Packs the weights, builds the graph of a decode step, and takes the memory of the largest batch, in
-    // which all shorter ones run.
+    // Brings the weights to the backend, builds the graph of a decode step, and takes the memory of the
+    // largest batch, in which all shorter ones run.
     Result<void> prepare(const Backend::Progress& progress) {
         INGOT_TRY(executor_.prepare(params(1, 1), progress));
         return executor_.prepare(params(std::min(options_.batch, context()), 1));
@@ -66,7 +72,7 @@ class GraphEngine final : public Engine {
     uint32_t vocab_size() const override { return model_.hyper().vocab; }
     uint32_t context() const override { return cells_.num_cells(); }
     uint32_t num_tokens() const override { return cells_.length(kSequence); }
-    uint32_t threads() const override { return backend_->num_threads(); }
+    uint32_t threads() const override { return threads_; }
 
     Result<std::span<const float>> forward(std::span<const TokenId> tokens) override {
         std::span<const float> logits;
@@ -86,6 +92,7 @@ class GraphEngine final : public Engine {
                 .kv_bytes = memory.kv_bytes,
                 .compute_bytes = memory.buffer_bytes,
                 .graphs_built = executor_.stats().graphs_built,
+                .placement = placement(),
                 .load_seconds = load_seconds_};
     }
 
@@ -99,6 +106,17 @@ class GraphEngine final : public Engine {
         params.kv_format = options_.kv_format.value_or(model::default_kv_format(model_.hyper()));
         if (!options_.fuse) params.fuse = {.glu = false, .qkv = false, .ffn = false};
         return params;
+    }
+
+    std::map<std::string, size_t> placement() const {
+        std::map<std::string, size_t> nodes;
+        const graph::Graph* graph = executor_.find(params(1, 1));
+        if (graph == nullptr) return nodes;
+        for (const graph::Node& node : graph->nodes()) {
+            if (node.op == graph::Op::kInput || graph::is_alias(node.op)) continue;
+            ++nodes[graph->backends()[node.backend.index()]];
+        }
+        return nodes;
     }
 
     Result<void> check(std::span<const TokenId> tokens, size_t first_output) const {
@@ -168,7 +186,8 @@ class GraphEngine final : public Engine {
     EngineOptions options_;
     std::unique_ptr<gguf::File> file_;  // in place: the model and the backend point into it
     model::Model model_;
-    std::unique_ptr<cpu::CpuBackend> backend_;
+    std::unique_ptr<Backend> backend_;
+    const uint32_t threads_;  // 0 if it isn't the cpu
     graph::Executor executor_;
     kv::Cells cells_;
     double load_seconds_ = 0.0;
@@ -182,6 +201,18 @@ Backend::Progress share_of(const std::function<bool(float)>& progress, float fro
     };
 }
 
+Result<std::unique_ptr<Backend>> make_cpu_backend(uint32_t threads, const gguf::File& file) {
+    // A packed weight is not read from the file again.
+    const auto release = [&file](std::span<const std::byte> part_of_tensor) {
+        gguf::TensorInfo part;
+        part.data = part_of_tensor;
+        file.release(part);
+    };
+    INGOT_ASSIGN(auto backend,
+                 cpu::CpuBackend::create({.threads = threads, .isa = {}, .on_packed = release}));
+    return backend;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOptions options) {
@@ -192,19 +223,19 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     // Checking reads the file from the disk if it isn't cached; packing then works on memory.
     INGOT_ASSIGN(model::Model model,
                  model::Model::load(*file, {.progress = share_of(options.progress, 0.0f, 0.5f)}));
-    const uint32_t threads = options.threads != 0 ? options.threads : num_physical_cores();
     const uint32_t context = options.context != 0 ? options.context : model::default_context(model.hyper());
-    // A packed weight is not read from the file again.
-    const auto release = [&file = *file](std::span<const std::byte> part_of_tensor) {
-        gguf::TensorInfo part;
-        part.data = part_of_tensor;
-        file.release(part);
-    };
-    INGOT_ASSIGN(auto backend,
-                 cpu::CpuBackend::create({.threads = threads, .isa = {}, .on_packed = release}));
+    uint32_t threads = 0;
+    std::unique_ptr<Backend> backend;
+    if (options.device == "metal") {
+        options.batch = std::min(options.batch, kMaxMetalBatch);
+        INGOT_ASSIGN(backend, mtl::MetalBackend::create({.mappings = file->mappings()}));
+    } else {
+        threads = options.threads != 0 ? options.threads : num_physical_cores();
+        INGOT_ASSIGN(backend, make_cpu_backend(threads, *file));
+    }
     const auto packing = share_of(options.progress, 0.5f, 1.0f);
     auto engine = std::make_unique<GraphEngine>(std::move(options), std::move(file), std::move(model),
-                                                std::move(backend), context);
+                                                std::move(backend), threads, context);
     INGOT_TRY(engine->prepare(packing));
     engine->set_load_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     return engine;

@@ -2,12 +2,15 @@
 // Text is not its business (llm/text); neither is choosing tokens. One caller at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -17,8 +20,11 @@
 
 namespace ingot {
 
+// What EngineOptions::device may name: this machine's CPU, or its Metal device (on Linux the virtual one).
+inline constexpr std::array<std::string_view, 2> kDevices = {"cpu", "metal"};
+
 struct EngineOptions {
-    uint32_t threads = 0;  // 0: one per physical core that this process may use
+    uint32_t threads = 0;  // of the cpu; 0: one per physical core that this process may use
     uint32_t context = 0;  // KV cells; 0: the model's training context, at most 4096
     uint32_t batch = 512;  // most tokens per graph; longer input is run in chunks
     std::string device = "cpu";
@@ -41,7 +47,7 @@ class Engine {
     virtual uint32_t vocab_size() const = 0;
     virtual uint32_t context() const = 0;     // cells
     virtual uint32_t num_tokens() const = 0;  // in the KV cache now; the next token's position
-    virtual uint32_t threads() const = 0;
+    virtual uint32_t threads() const = 0;     // of the cpu; 0 on another device
 
     // Runs `tokens` after what is cached. Returns the logits of the last one, [vocab_size], valid until the
     // next call. kLimit if they don't fit the context (nothing is run), kInvalidArgument if empty or an id is
@@ -59,6 +65,8 @@ class Engine {
         std::string backend;  // "cpu (avx512-vnni)"
         uint64_t weight_bytes = 0, kv_bytes = 0, compute_bytes = 0;
         uint64_t graphs_built = 0;  // distinct graphs built so far; decode steps reuse one
+        // Of the decode step's graph, nodes that execute, by the device they are on: {"metal", 211}.
+        std::map<std::string, size_t> placement;
         double load_seconds = 0;
     };
     virtual Stats stats() const = 0;

@@ -139,6 +139,11 @@ uint32_t File::version() const {
 uint64_t File::size_bytes() const {
     return impl_->size_bytes;
 }
+std::vector<std::span<const std::byte>> File::mappings() const {
+    std::vector<std::span<const std::byte>> parts;
+    for (const MappedFile& mapping : impl_->mappings) parts.push_back(mapping.bytes());
+    return parts;
+}
 std::span<const MetadataEntry> File::metadata() const {
     return impl_->metadata;
 }

@@ -65,6 +65,8 @@ class File {
     const std::string& path() const;
     uint32_t version() const;
     uint64_t size_bytes() const;  // of all parts
+    // The mapped parts, each from a page's start on; empty if the caller keeps the bytes.
+    std::vector<std::span<const std::byte>> mappings() const;
     std::span<const MetadataEntry> metadata() const;
     std::span<const TensorInfo> tensors() const;
 

@@ -91,7 +91,8 @@ TEST(Engine, RefusesOptionsItCannotServe) {
         const auto engine = Engine::load(tiny_model_path("llama"), std::move(options));
         return engine ? std::string("accepted") : engine.error().message;
     };
-    EXPECT_THAT(message({.device = "abacus"}), HasSubstr("device 'abacus' is unknown; cpu is accepted"));
+    EXPECT_THAT(message({.device = "abacus"}),
+                HasSubstr("device 'abacus' is unknown; cpu and metal are accepted"));
     EXPECT_THAT(message({.threads = 100000}), HasSubstr("100000 threads; 1 to 1024 are accepted"));
     EXPECT_THAT(message({.batch = 0}), HasSubstr("a batch of 0 tokens"));
     EXPECT_THAT(message({.context = 2000000000}), HasSubstr("a context of 2000000000 tokens"));

@@ -1,4 +1,4 @@
-#include "llm/backend/cpu/cell_spans.h"
+#include "llm/backend/cell_spans.h"
 #include "llm/backend/cpu/cpu_compiler.h"
 
 namespace ingot::cpu {

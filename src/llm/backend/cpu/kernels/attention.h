@@ -8,15 +8,11 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
+#include "llm/backend/cell_spans.h"
 #include "llm/backend/cpu/kernels/kernel_table.h"
 #include "llm/kv/format.h"
 
 namespace ingot::cpu {
-
-// Cells [begin, end).
-struct CellSpan {
-    uint32_t begin, end;
-};
 
 struct AttentionArgs {
     const float* q;   // [tokens, num_heads, head_dim]

@@ -1,10 +1,10 @@
-#include "llm/backend/cpu/cell_spans.h"
+#include "llm/backend/cell_spans.h"
 
 #include <algorithm>
 
 #include "llm/graph/params.h"
 
-namespace ingot::cpu {
+namespace ingot {
 
 using graph::kMaxMapRuns;
 
@@ -56,4 +56,4 @@ Result<void> make_cell_spans(std::span<const int32_t> window, uint32_t tokens, u
     return {};
 }
 
-}  // namespace ingot::cpu
+}  // namespace ingot

@@ -1,0 +1,55 @@
+#include "llm/backend/metal/kernel_table.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace ingot::mtl {
+
+const WeightFormat* weight_format(QuantType type) {
+    const auto found = std::ranges::find(kWeightFormats, type, &WeightFormat::type);
+    return found == kWeightFormats.end() ? nullptr : &*found;
+}
+
+std::string KernelId::function() const {
+    std::string name(traits(family).name);
+    if (traits(family).typed != Typed::kNo) name += fmt::format("_{}", type);
+    return name;
+}
+
+std::vector<KernelId> all_kernels() {
+    std::vector<KernelId> kernels;
+    for (const FamilyTraits& row : kFamilies) {
+        switch (row.typed) {
+            case Typed::kNo:
+                kernels.push_back({row.family});
+                break;
+            case Typed::kWeight:
+                for (const WeightFormat& format : kWeightFormats)
+                    kernels.push_back({row.family, format.name});
+                break;
+            case Typed::kKv:
+                for (const kv::FormatTraits& format : kv::kFormats)
+                    kernels.push_back({row.family, format.name});
+                break;
+        }
+    }
+    return kernels;
+}
+
+namespace {
+
+std::string_view source_named(std::string_view name) {
+    const auto sources = kernel_sources();
+    const auto found = std::ranges::find(sources, name, &KernelSource::name);
+    INGOT_CHECK(found != sources.end(), "no kernel source '{}'", name);
+    return found->text;
+}
+
+}  // namespace
+
+std::string full_source(std::string_view name) {
+    return fmt::format("{}{}{}", source_named("prelude"), source_named("formats"), source_named(name));
+}
+
+}  // namespace ingot::mtl

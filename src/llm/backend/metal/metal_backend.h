@@ -1,0 +1,97 @@
+// A Metal device as a backend: shared buffers, weights in place (weight_store.h), KV regions, and programs
+// whose nodes are dispatches of kernels.metal (metal_program.h) in one command buffer for each run. Whatever
+// a kernel can't serve is refused when a graph is built or bound; nothing ever runs on the CPU instead.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "llm/backend/backend.h"
+#include "llm/backend/metal/command_stream.h"
+#include "llm/backend/metal/weight_store.h"
+
+namespace ingot::mtl {
+
+// K and V of one layer, [cells, kv_heads, head_dim] each.
+struct KvRegion {
+    KvLayer layer;
+    kv::Format format = kv::Format::kF32;
+    uint32_t num_cells = 0;
+    NS::SharedPtr<MTL::Buffer> side[2];  // by KvSide
+
+    size_t row_bytes() const {
+        return size_t(layer.kv_heads) * layer.head_dim * kv::traits(format).element_size_bytes;
+    }
+};
+
+class MetalBackend final : public Backend {
+  public:
+    struct Options {
+        // Mapped parts of the model's file, whose weights are used in place; they outlive the backend.
+        std::vector<std::span<const std::byte>> mappings = {};
+        // How long one run may take.
+        double wait_seconds = 60;
+    };
+    static Result<std::unique_ptr<MetalBackend>> create(Options options);
+
+    std::string_view name() const override { return "metal"; }
+    std::string description() const override;
+
+    Result<void> supports_op(const graph::Graph& graph, const graph::Node& node) const override;
+    Result<BufferId> alloc_buffer(size_t size_bytes) override;
+    Result<BufferId> alloc_fresh(size_t size_bytes) override;
+    void free_buffer(BufferId buffer) override;
+    Result<void> write(BufferId buffer, size_t offset_bytes, std::span<const std::byte> data) override;
+    Result<void> read(BufferId buffer, size_t offset_bytes, std::span<std::byte> data) override;
+    const std::byte* host_view(BufferId buffer) const override { return buffer_data(buffer); }
+    Result<void> prepare_weights(const graph::Graph& graph, graph::BackendId self,
+                                 const Progress& progress) override;
+    Result<void> ensure_kv(std::span<const KvLayer> layers, kv::Format format, uint32_t num_cells) override;
+    Result<void> read_kv(uint32_t layer, KvSide side, uint32_t first_cell,
+                         std::span<std::byte> rows) override;
+    Result<void> write_kv(uint32_t layer, KvSide side, uint32_t first_cell,
+                          std::span<const std::byte> rows) override;
+    Result<std::unique_ptr<Program>> prepare(const graph::Graph& graph,
+                                             std::vector<BoundNode> nodes) override;
+    Result<void> execute(Program& program, const NodeObserver* observer) override;
+    Result<void> synchronize() override { return stream_.submit(); }
+    Memory memory() const override;
+
+    // How often each kernel was dispatched, by name. For tests and profiles.
+    const std::map<std::string, uint64_t>& kernel_counts() const { return stream_.stats().kernels; }
+    const CommandStream::Stats& stream_stats() const { return stream_.stats(); }
+    uint64_t copied_weight_bytes() const { return weights_.copied_bytes(); }
+
+    // For programs (metal_compiler.h).
+    Device& device() { return *device_; }
+    const WeightStore& weights() const { return weights_; }
+    Bound bound(const BufferRef& ref) const { return {buffers_[ref.buffer.index()].get(), ref.offset_bytes}; }
+    std::byte* buffer_data(BufferId buffer) const {
+        return static_cast<std::byte*>(buffers_[buffer.index()]->contents());
+    }
+    const KvRegion* kv_region(uint32_t layer) const;
+    // Memory that dispatches use between each other, at least so large; shared by all programs.
+    Result<NS::SharedPtr<MTL::Buffer>> scratch(size_t size_bytes);
+
+  private:
+    MetalBackend(Device& device, Options options)
+        : device_(&device),
+          weights_(*device_, std::move(options.mappings)),
+          stream_(*device_, options.wait_seconds) {}
+
+    Result<std::span<std::byte>> kv_rows(uint32_t layer, KvSide side, uint32_t first_cell,
+                                         size_t size_bytes) const;
+
+    Device* const device_;
+    WeightStore weights_;
+    const graph::WeightTable* weight_table_ = nullptr;  // the one whose ids the store knows
+    std::vector<NS::SharedPtr<MTL::Buffer>> buffers_;
+    std::multimap<size_t, BufferId> free_;
+    std::map<uint32_t, KvRegion> kv_;
+    NS::SharedPtr<MTL::Buffer> scratch_;
+    CommandStream stream_;  // last: what is pending ends before the memory goes
+};
+
+}  // namespace ingot::mtl

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cmath>
+
+#include "llm/backend/metal/metal_compiler.h"
+#include "llm/graph/rope.h"
+
+namespace ingot::mtl {
+
+namespace {
+
+// Cells that a group of the decode kernel takes before another one is worth joining in, and the most groups
+// that share a token's cells.
+constexpr uint32_t kCellsPerChunk = 128, kMaxChunks = 16;
+
+}  // namespace
+
+Result<const KvRegion*> Compiler::region(uint32_t layer, uint32_t kv_heads, uint32_t head_dim) const {
+    const KvRegion* found = backend_.kv_region(layer);
+    if (found == nullptr) return fail(ErrorKind::kNotFound, "layer {} has no KV cells on metal", layer);
+    if (found->layer.kv_heads != kv_heads || found->layer.head_dim != head_dim) {
+        return fail(ErrorKind::kInvalidArgument, "layer {} has KV cells of {} x {}; {} x {} are accepted",
+                    layer, found->layer.kv_heads, found->layer.head_dim, kv_heads, head_dim);
+    }
+    return found;
+}
+
+Result<void> Compiler::kv_store(const KvRegion& region, Bound k, Bound v, size_t cells_role,
+                                uint32_t tokens) {
+    check_range(cells_role, region.num_cells, "KV cell");
+    const uint32_t width = region.layer.kv_heads * region.layer.head_dim;
+    INGOT_TRY(dispatch({Family::kKvStore, kv::traits(region.format).name},
+                       {k, v, in(cells_role), {region.side[0].get(), 0}, {region.side[1].get(), 0}},
+                       KvStoreArgs{width}, threads(width, tokens)));
+    return {};
+}
+
+Result<void> Compiler::rope(const graph::RopeParams& params, graph::WeightId factors, size_t positions_role,
+                            Bound x, Bound y, uint32_t tokens, uint32_t heads, uint32_t head_dim) {
+    INGOT_ASSIGN(const Bound table, rope_table_for(params, factors, positions_role));
+    const uint32_t half = params.dims / 2;
+    const bool interleaved = params.style == graph::RopeStyle::kInterleaved;
+    INGOT_TRY(dispatch({Family::kRope}, {x, table, y}, RopeArgs{half, heads, head_dim, interleaved},
+                       threads(head_dim - half, heads, tokens)));
+    return {};
+}
+
+Result<MTL::Buffer*> Compiler::new_table(size_t size_bytes) {
+    INGOT_ASSIGN(auto buffer, backend_.device().new_buffer(size_bytes));
+    program_->tables_.push_back(std::move(buffer));
+    return program_->tables_.back().get();
+}
+
+// The cosines and sines of these positions, written by the prologue: positions are host data, and the host
+// computes angles in double (at position 100,000 a float angle is wrong in its third decimal).
+Result<Bound> Compiler::rope_table_for(const graph::RopeParams& params, graph::WeightId factors,
+                                       size_t positions_role) {
+    const std::span<const int32_t> positions = ints(positions_role);
+    const TableKey key{positions.data(), positions.size(), factors, params};
+    for (const auto& [known, table] : tables_) {
+        if (known == key) return table;
+    }
+    const uint32_t half = params.dims / 2;
+    std::vector<float> divisors;
+    if (factors.valid()) {
+        divisors.resize(half);
+        std::memcpy(divisors.data(), graph_.weights()[factors].data.data(), half * sizeof(float));
+    }
+    INGOT_ASSIGN(MTL::Buffer* const buffer, new_table(positions.size() * 2 * half * sizeof(float)));
+    program_->prologue_.push_back([positions, half, made = graph::rope_table(params, divisors),
+                                   table = static_cast<float*>(buffer->contents())]() -> Result<void> {
+        for (size_t t = 0; t < positions.size(); ++t) {
+            float* row = table + t * 2 * half;
+            for (uint32_t i = 0; i < half; ++i) {
+                const double angle = double(positions[t]) * made.frequencies[i];
+                row[i] = float(std::cos(angle)) * made.magnitude;
+                row[half + i] = float(std::sin(angle)) * made.magnitude;
+            }
+        }
+        return {};
+    });
+    const Bound place{buffer, 0};
+    tables_.emplace_back(key, place);
+    return place;
+}
+
+Result<Compiler::Spans> Compiler::spans_for(size_t window_role, uint32_t tokens, uint32_t limit,
+                                            uint32_t num_cells) {
+    const std::span<const int32_t> window = ints(window_role);
+    Spans& found = spans_[{window.data(), window.size(), limit}];
+    if (found.place.buffer != nullptr) return found;
+    const size_t count = tokens * size_t(spans_per_token(window.size(), tokens));
+    INGOT_ASSIGN(MTL::Buffer* const buffer, new_table(count * sizeof(CellSpan)));
+    const std::span<CellSpan> spans(static_cast<CellSpan*>(buffer->contents()), count);
+    program_->prologue_.push_back([window, tokens, limit, num_cells, spans] {
+        return make_cell_spans(window, tokens, limit, num_cells, spans);
+    });
+    return found = {{buffer, 0}, spans};
+}
+
+Result<void> Compiler::attention() {
+    const auto& p = node_->as<graph::AttnParams>();
+    const uint32_t tokens = node_->shape[0];
+    const uint32_t layer = graph_[node_->inputs[1]].as<graph::KvAttrs>().layer;
+    INGOT_ASSIGN(const KvRegion* const cells, region(layer, p.kv_heads, p.head_dim));
+    INGOT_ASSIGN(const Spans seen, spans_for(2, tokens, p.window, cells->num_cells));
+    const std::string_view format = kv::traits(cells->format).name;
+    const std::vector<Bound> buffers = {
+        in(0), {cells->side[0].get(), 0}, {cells->side[1].get(), 0}, seen.place, out()};
+    AttentionArgs args{p.heads, p.kv_heads, p.scale, p.softcap, uint32_t(seen.spans.size() / tokens), 1};
+    if (tokens > 1) {
+        INGOT_TRY(
+            dispatch({Family::kAttnClassic, format, p.head_dim}, buffers, args, groups(p.heads, tokens)));
+        return {};
+    }
+    // How many groups share the cells is decided for each execution: a short context is one group's work, and
+    // there is nothing to join.
+    std::vector<Bound> chunked = buffers;
+    const Bound partials = scratch(size_t(p.heads) * kMaxChunks * (p.head_dim + 2));
+    chunked.back() = partials;
+    INGOT_ASSIGN(const size_t whole,
+                 dispatch({Family::kAttnDecode, format, p.head_dim}, buffers, args, groups(0)));
+    INGOT_ASSIGN(const size_t shared,
+                 dispatch({Family::kAttnDecode, format, p.head_dim}, chunked, args, groups(0)));
+    INGOT_ASSIGN(const size_t combine,
+                 dispatch({Family::kAttnCombine, {}, p.head_dim}, {partials, out()}, args, groups(0)));
+    program_->prologue_.push_back([&steps = program_->steps_, whole, shared, combine, args, seen,
+                                   heads = p.heads]() mutable -> Result<void> {
+        uint32_t cells_seen = 0;
+        for (const CellSpan& span : seen.spans) cells_seen += span.end - span.begin;
+        args.chunks = std::clamp((cells_seen + kCellsPerChunk - 1) / kCellsPerChunk, 1u, kMaxChunks);
+        const bool one = args.chunks == 1;
+        steps[whole].dispatch.grid = MTL::Size(one ? heads : 0, 1, 1);
+        steps[shared].dispatch.grid = MTL::Size(one ? 0 : heads, 1, args.chunks);
+        steps[combine].dispatch.grid = MTL::Size(one ? 0 : heads, 1, 1);
+        for (const size_t step : {shared, combine}) {
+            std::memcpy(steps[step].dispatch.bytes.data(), &args, sizeof args);
+        }
+        return {};
+    });
+    return {};
+}
+
+}  // namespace ingot::mtl

@@ -1,0 +1,226 @@
+// The backend's own promises: what it refuses and how, buffers, weights in place, and failures of the device.
+#include <fstream>
+
+#include <unistd.h>
+
+#include "base/mapped_file.h"
+#include "metal_test.h"
+
+namespace ingot::testing {
+namespace {
+
+using namespace graph;
+using ::testing::HasSubstr;
+
+TEST_F(MetalTest, TrapAnUnknownWeightTypeIsRefusedByName) {
+    const auto metal = make_metal();
+    for (const auto& [type, accepted] : {std::pair(QuantType::kQ2_K, false), {QuantType::kQ4_K, true}}) {
+        const WeightId matrix = weights_.add(accepted ? "good" : "bad", 4, 256, type);
+        GraphBuilder b({}, weights_.table());
+        b.output(b.mat_mul(matrix, b.input("x", DType::kF32, {1, 256})));
+        const Graph graph = value_of(std::move(b).finish());
+        const auto answer = metal->supports_op(graph, graph[NodeId(1)]);
+        if (accepted) {
+            expect_ok(answer);
+        } else {
+            EXPECT_THAT(error_of(answer),
+                        HasSubstr("'bad' is Q2_K; the Metal kernels accept F32 F16 BF16 Q4_0"));
+        }
+    }
+}
+
+TEST_F(MetalTest, ARowLengthThatNoKernelReadsIsRefusedByName) {
+    const auto metal = make_metal();
+    const WeightId matrix = weights_.add("ragged", 4, 6);
+    GraphBuilder b({}, weights_.table());
+    b.output(b.mat_mul(matrix, b.input("x", DType::kF32, {1, 6})));
+    const Graph graph = value_of(std::move(b).finish());
+    EXPECT_EQ("'ragged' has rows of 6 elements; the F32 kernels accept multiples of 4",
+              error_of(metal->supports_op(graph, graph[NodeId(1)])));
+}
+
+TEST_F(MetalTest, AFusedNodeOfSeveralTokensIsRefusedAndTheChainStays) {
+    const WeightId gate = weights_.add("gate", 8, 32), up = weights_.add("up", 8, 32);
+    const std::vector<float> x = random_values(2 * 32, 1);
+    compare({.tokens = 2},
+            [&](GraphBuilder& b) {
+                const NodeId in = b.input("x", DType::kF32, {2, 32});
+                b.output(b.mul(b.silu(b.mat_mul(gate, in)), b.mat_mul(up, in)));
+            },
+            {{"x", x}}, 2e-5, {"mat_mul_multi_f32", "mat_mul_multi_f32", "swiglu"});
+}
+
+TEST_F(MetalTest, FusedProductsOfTwoTypesAreRefusedAndTheChainStays) {
+    const WeightId gate = weights_.add("gate", 8, 32), up = weights_.add("up", 8, 32, QuantType::kF16);
+    const std::vector<float> x = random_values(32, 1);
+    compare({},
+            [&](GraphBuilder& b) {
+                const NodeId in = b.input("x", DType::kF32, {1, 32});
+                b.output(b.mul(b.silu(b.mat_mul(gate, in)), b.mat_mul(up, in)));
+            },
+            {{"x", x}}, 2e-5, {"mat_mul_one_f32", "mat_mul_one_f16", "swiglu"});
+}
+
+TEST_F(MetalTest, AnIndexOutsideItsTableIsAnErrorThatNamesIt) {
+    const WeightId table = weights_.add("t", 4, 8);
+    const auto metal = make_metal();
+    const auto make = [&](const GraphParams& p) {
+        GraphBuilder b(p, weights_.table());
+        b.output(b.get_rows(table, b.tokens()));
+        return std::move(b).finish();
+    };
+    Executor executor({metal.get()}, make, {});
+    for (int32_t bad : {4, -1, 1 << 30}) {
+        const std::vector<int32_t> rows = {bad};
+        EXPECT_EQ(fmt::format("%1 get_rows 't': row {}; 0 to 3 are accepted", bad),
+                  error_of(executor.run({}, std::vector<InputData>{{"tokens", rows}})));
+    }
+    EXPECT_TRUE(metal->kernel_counts().empty()) << "nothing may be dispatched";
+}
+
+TEST_F(MetalTest, ACellPastTheRegionIsRefusedBeforeAnythingIsStored) {
+    const auto metal = make_metal();
+    const auto make = [&](const GraphParams& p) {
+        GraphBuilder b(p, weights_.table());
+        const NodeId k = b.input("k", DType::kF32, {1, 1, 8});
+        b.kv_store(0, k, k);
+        b.output(b.scale(b.reshape(k, {1, 8}), 1.0f));
+        return std::move(b).finish();
+    };
+    Executor executor({metal.get()}, make, {.kv_cells = 4});
+    const std::vector<float> k = random_values(8, 1);
+    const std::vector<int32_t> cells = {4};
+    EXPECT_THAT(error_of(executor.run({}, std::vector<InputData>{{"k", k}, {"cells", cells}})),
+                HasSubstr("KV cell 4; 0 to 3 are accepted"));
+    EXPECT_TRUE(metal->kernel_counts().empty());
+}
+
+TEST_F(MetalTest, TrapTheStoreTouchesItsRowsAloneEvenInAPaddedBuffer) {
+    const auto metal = make_metal();
+    const KvLayer layer{0, 1, 20};
+    const auto make = [&](const GraphParams& p) {
+        GraphBuilder b(p, weights_.table());
+        const NodeId k = b.input("k", DType::kF32, {3, 1, 20});
+        b.kv_store(0, k, b.scale(k, 2.0f));
+        b.output(b.scale(b.reshape(k, {3, 20}), 1.0f));
+        return std::move(b).finish();
+    };
+    for (const kv::Format format : {kv::Format::kF32}) {
+        expect_ok(metal->ensure_kv({&layer, 1}, format, 8));
+        const std::vector<float> sentinels(8 * 20, 7.5f);
+        for (const KvSide side : {KvSide::kKey, KvSide::kValue})
+            expect_ok(metal->write_kv(0, side, 0, std::as_bytes(std::span(sentinels))));
+        Executor executor({metal.get()}, make, {.kv_cells = 8});
+        const std::vector<float> k = random_values(60, 3);
+        const std::vector<int32_t> cells = {6, 1, 2};
+        expect_ok(executor.run({.tokens = 3, .kv_format = format},
+                               std::vector<InputData>{{"k", k}, {"cells", cells}}));
+        std::vector<float> rows(8 * 20);
+        expect_ok(metal->read_kv(0, KvSide::kKey, 0, std::as_writable_bytes(std::span(rows))));
+        std::vector<float> expected = sentinels;
+        for (size_t t = 0; t < 3; ++t) std::copy_n(&k[t * 20], 20, &expected[size_t(cells[t]) * 20]);
+        EXPECT_EQ(rows, expected);
+    }
+}
+
+TEST_F(MetalTest, TrapAHostReadWaitsForWhatIsPending) {
+    const auto metal = make_metal();
+    GraphBuilder b({}, weights_.table());
+    const NodeId x = b.input("x", DType::kF32, {1, 4});
+    b.output(b.scale(x, 3.0f));
+    const Graph graph = value_of(std::move(b).finish());
+    const BufferId in = value_of(metal->alloc_fresh(64)), out = value_of(metal->alloc_fresh(64));
+    const std::vector<float> values = {1, 2, 3, 4};
+    expect_ok(metal->write(in, 0, std::as_bytes(std::span(values))));
+    const auto program = value_of(metal->prepare(graph, {{NodeId(1), {out, 0, 4}, {{in, 0, 4}}}}));
+    expect_ok(metal->execute(*program, nullptr));
+    std::vector<float> read(4);
+    expect_ok(metal->read(out, 0, std::as_writable_bytes(std::span(read))));
+    EXPECT_EQ(read, (std::vector<float>{3, 6, 9, 12}));
+    EXPECT_EQ(metal->stream_stats().submissions, 1u);
+}
+
+TEST_F(MetalTest, BuffersAreReusedAtTheirExactSizeAloneAndFreshOnesNever) {
+    const auto metal = make_metal();
+    const BufferId first = value_of(metal->alloc_buffer(256));
+    metal->free_buffer(first);
+    EXPECT_NE(first, value_of(metal->alloc_fresh(256)));
+    EXPECT_NE(first, value_of(metal->alloc_buffer(128)));
+    EXPECT_EQ(first, value_of(metal->alloc_buffer(256)));
+}
+
+TEST_F(MetalTest, ARunThatDoesNotEndInTimeIsAnErrorWithTheLastDispatches) {
+    const WeightId matrix = weights_.add("slow", 2048, 2048);
+    const auto metal = make_metal({.wait_seconds = 0.0});
+    const auto make = [&](const GraphParams& p) {
+        GraphBuilder b(p, weights_.table());
+        NodeId x = b.input("x", DType::kF32, {1, 2048});
+        for (int i = 0; i < 20; ++i) x = b.mat_mul(matrix, x);
+        b.output(x);
+        return std::move(b).finish();
+    };
+    Executor executor({metal.get()}, make, {});
+    const std::vector<float> x = random_values(2048, 1);
+    const std::string error = error_of(executor.run({}, std::vector<InputData>{{"x", x}}));
+    EXPECT_THAT(error,
+                HasSubstr("didn't end within 0 s; the last 16 of 20 dispatches: mat_mul_one_f32 %5 mat_mul"));
+    EXPECT_THAT(error_of(executor.run({}, std::vector<InputData>{{"x", x}})),
+                HasSubstr("an earlier submission"));
+}
+
+// Weights in a mapping are used where they are; others, and ones that lie badly, are copied. Results agree.
+TEST_F(MetalTest, WeightsOfAMappedFileAreUsedInPlace) {
+    const std::string path = ::testing::TempDir() + "ingot-metal-weights.bin";
+    const std::vector<float> values = random_values(4 * 64 + 1, 3);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()), std::streamsize(values.size() * 4));
+    const MappedFile file = value_of(MappedFile::open(path));
+    for (const bool mapped : {true, false}) {
+        for (const size_t offset : {size_t(0), sizeof(float)}) {
+            auto table = std::make_shared<WeightTable>();
+            const WeightId matrix =
+                value_of(table->add({"m", QuantType::kF32, 4, 64, file.bytes().subspan(offset, 1024)}));
+            const auto make = [&](const GraphParams& p) {
+                GraphBuilder b(p, table);
+                b.output(b.mat_mul(matrix, b.input("x", DType::kF32, {1, 64})));
+                return std::move(b).finish();
+            };
+            mtl::MetalBackend::Options options;
+            if (mapped) options.mappings = {file.bytes()};
+            const auto metal = make_metal(options);
+            ReferenceBackend reference;
+            const std::vector<float> x = random_values(64, 1);
+            EXPECT_LE(relative_difference(run_once({{metal.get()}}, {}, make, {{"x", x}}),
+                                          run_once({{&reference}}, {}, make, {{"x", x}})),
+                      2e-5);
+            EXPECT_EQ(metal->copied_weight_bytes(), mapped && offset == 0 ? 0u : 1024u);
+            EXPECT_EQ(metal->memory().weight_bytes, 1024u);
+        }
+    }
+}
+
+TEST_F(MetalTest, TwoDevicesTakeTurnsWithinOneGraph) {
+    // silu on the reference, everything else on Metal: values cross in both directions.
+    const WeightId matrix = weights_.add("m", 64, 64);
+    const auto make = [&](const GraphParams& p) {
+        GraphBuilder b(p, weights_.table());
+        const NodeId x = b.mat_mul(matrix, b.input("x", DType::kF32, {2, 64}));
+        b.output(b.add(b.mat_mul(matrix, b.silu(x)), x));
+        return std::move(b).finish();
+    };
+    const std::vector<float> x = random_values(2 * 64, 1);
+    ReferenceBackend alone, host("host");
+    const auto metal = make_metal();
+    class OnlySilu;
+    const std::vector<float> expected = run_once({{&alone}}, {.tokens = 2}, make, {{"x", x}});
+    ReferenceBackend first("first", {Op::kMatMul, Op::kAdd});
+    Executor executor({&first, metal.get()}, make, {});
+    expect_ok(executor.run({.tokens = 2}, std::vector<InputData>{{"x", x}}));
+    const auto out = value_of(executor.output());
+    EXPECT_LE(relative_difference({out.begin(), out.end()}, expected), 2e-5);
+    EXPECT_EQ(metal->kernel_counts(), (Counts{{"mat_mul_multi_f32", 2}, {"add", 1}}));
+    EXPECT_EQ(executor.stats().splits, 3u);
+}
+
+}  // namespace
+}  // namespace ingot::testing

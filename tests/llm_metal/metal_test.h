@@ -1,0 +1,46 @@
+// Running graphs on the Metal backend beside the reference (llm/graph/reference_backend.h: scalar loops in
+// double), and saying which kernels ran.
+#pragma once
+
+#include <functional>
+
+#include <gmock/gmock.h>
+
+#include "llm/backend/metal/metal_backend.h"
+#include "llm/graph/fixture.h"
+#include "llm/graph/reference_backend.h"
+
+namespace ingot::testing {
+
+using Counts = std::map<std::string, uint64_t>;
+
+inline std::unique_ptr<mtl::MetalBackend> make_metal(mtl::MetalBackend::Options options = {}) {
+    return value_of(mtl::MetalBackend::create(std::move(options)));
+}
+
+class MetalTest : public ::testing::Test {
+  protected:
+    // Runs the graph that `build` makes on both and compares output 0. The graph must run on `kernels`, each
+    // as often as it is listed, and on nothing else.
+    void compare(const graph::GraphParams& params, const std::function<void(graph::GraphBuilder&)>& build,
+                 const std::vector<graph::InputData>& inputs, double bar,
+                 const std::vector<std::string>& kernels) {
+        const auto make = [&](const graph::GraphParams& p) {
+            graph::GraphBuilder b(p, weights_.table());
+            build(b);
+            return std::move(b).finish();
+        };
+        const auto metal = make_metal();
+        ReferenceBackend reference;
+        const std::vector<float> expected = run_once({{&reference}}, params, make, inputs);
+        const std::vector<float> actual = run_once({{metal.get()}}, params, make, inputs);
+        EXPECT_LE(relative_difference(actual, expected), bar);
+        Counts wanted;
+        for (const std::string& kernel : kernels) ++wanted[kernel];
+        EXPECT_EQ(metal->kernel_counts(), wanted);
+    }
+
+    Weights weights_;
+};
+
+}  // namespace ingot::testing

@@ -1,0 +1,102 @@
+// Whole models on the Metal device: every architecture's logits against transformers in float32, all nodes on
+// Metal, fused nodes against the chain, chunks against whole prompts, and each KV format.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include "llm/engine/engine.h"
+#include "llm/model/golden.h"
+
+namespace ingot {
+namespace {
+
+constexpr float kTolerance = 2e-4f;
+constexpr float kF16KvTolerance = 2e-2f;
+
+std::unique_ptr<Engine> load(const std::string& name, EngineOptions options = {}) {
+    options.device = "metal";
+    if (!options.kv_format) options.kv_format = kv::Format::kF32;
+    auto engine = Engine::load(tiny_model_path(name), options);
+    EXPECT_TRUE(engine) << engine.error().describe();
+    return std::move(*engine);
+}
+
+TokenId argmax(std::span<const float> logits) {
+    return TokenId(std::ranges::max_element(logits) - logits.begin());
+}
+
+void expect_golden(Engine& engine, const Golden& golden, TokenId length, float tolerance = kTolerance) {
+    SCOPED_TRACE(fmt::format("prompt of {} tokens", length));
+    engine.truncate(0);
+    const std::vector<TokenId> greedy = golden.greedy(length);
+    auto logits = engine.forward(golden.prompt(length));
+    for (size_t step = 0;; ++step) {
+        ASSERT_TRUE(logits) << logits.error().describe();
+        ASSERT_LE(max_difference(*logits, golden.logits(length, step)), tolerance) << "decode step " << step;
+        ASSERT_EQ(argmax(*logits), greedy[step]) << "decode step " << step;
+        if (step + 1 == greedy.size()) break;
+        logits = engine.forward(std::span(&greedy[step], 1));
+    }
+}
+
+class MetalModel : public testing::TestWithParam<const char*> {
+  protected:
+    const Golden golden_{GetParam()};
+};
+
+TEST_P(MetalModel, GivesTheGoldenLogitsWithEveryNodeOnMetal) {
+    const auto engine = load(GetParam());
+    EXPECT_THAT(engine->stats().backend, testing::StartsWith("metal"));
+    EXPECT_THAT(engine->stats().placement, testing::ElementsAre(testing::Key("metal")));
+    EXPECT_EQ(engine->threads(), 0u);
+    for (const TokenId length : golden_.lengths()) expect_golden(*engine, golden_, length);
+}
+
+TEST_P(MetalModel, GivesTheGoldenLogitsInChunksAndWithoutFusedNodes) {
+    const auto engine = load(GetParam(), {.batch = 33, .fuse = false});
+    expect_golden(*engine, golden_, std::ranges::max(golden_.lengths()));
+}
+
+TEST_P(MetalModel, KeepsItsAnswersWithAHalfPrecisionCache) {
+    const auto engine = load(GetParam(), {.kv_format = kv::Format::kF16});
+    expect_golden(*engine, golden_, std::ranges::max(golden_.lengths()), kF16KvTolerance);
+}
+
+TEST_P(MetalModel, TrapALongPromptThenAShortOneInOneEngine) {
+    const auto [shortest, longest] = std::ranges::minmax(golden_.lengths());
+    const auto engine = load(GetParam());
+    expect_golden(*engine, golden_, longest);
+    expect_golden(*engine, golden_, shortest);
+}
+
+TEST_P(MetalModel, FusedDecodeIsBitIdenticalToTheChain) {
+    const auto fused = load(GetParam()), chain = load(GetParam(), {.fuse = false});
+    ASSERT_LT(fused->stats().placement["metal"], chain->stats().placement["metal"]);
+    for (const TokenId token : {3, 14, 15, 92, 65}) {
+        const auto a = fused->forward({&token, 1}), b = chain->forward({&token, 1});
+        ASSERT_TRUE(a && b);
+        ASSERT_EQ(std::vector<float>(a->begin(), a->end()), std::vector<float>(b->begin(), b->end()));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, MetalModel,
+                         testing::Values("llama", "qwen2", "qwen3", "gemma3", "llama-tied-linear",
+                                         "llama-yarn", "llama-llama3", "qwen2-untied-yarn", "qwen3-tied",
+                                         "gemma3-linear", "llama-biases"),
+                         [](const auto& test) {
+                             std::string name = test.param;
+                             std::ranges::replace(name, '-', '_');
+                             return name;
+                         });
+
+TEST(MetalEngines, OfTwoFormatsLiveInOneProcess) {
+    const Golden golden("llama");
+    const auto full = load("llama"), half = load("llama", {.kv_format = kv::Format::kF16});
+    expect_golden(*full, golden, 65);
+    expect_golden(*half, golden, 65, kF16KvTolerance);
+    expect_golden(*full, golden, 64);
+    EXPECT_EQ(full->stats().kv_bytes, 2 * half->stats().kv_bytes);
+}
+
+}  // namespace
+}  // namespace ingot
