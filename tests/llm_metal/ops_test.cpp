@@ -98,6 +98,32 @@ TEST_F(MetalTest, MatMulOfEveryTypeRunsItsOwnKernels) {
     }
 }
 
+TEST_F(MetalTest, TrapPartialTilesOfAProduct) {
+    // Just below, at and above the tile in each direction; a bias on the way out.
+    for (const mtl::WeightFormat& format : mtl::kWeightFormats) {
+        const std::string name(format.name);
+        const uint32_t cols = format.row_multiple == 4 ? 180 : std::max(format.row_multiple, 96u);
+        for (const auto& [rows, tokens] : {std::pair(63u, 9u), {64u, 32u}, {65u, 33u}, {130u, 31u}}) {
+            SCOPED_TRACE(fmt::format("{} [{}, {}], {} tokens", name, rows, cols, tokens));
+            const WeightId matrix = weights_.add(fmt::format("{} {}", name, rows), rows, cols, format.type),
+                           bias = weights_.add(fmt::format("bias {} {}", name, rows), 1, rows);
+            const std::vector<float> x = random_values(tokens * cols, 9);
+            compare({.tokens = tokens},
+                    [&](GraphBuilder& b) { b.output(b.mat_mul(matrix, x_of(b, {tokens, cols}), bias)); },
+                    {{"x", x}}, kFloatBar, {"mat_mul_tile_" + name});
+        }
+    }
+}
+
+TEST_F(MetalTest, ManyRowsAreWorthTilesForTwoTokens) {
+    const WeightId many = weights_.add("many", 2048, 32), fewer = weights_.add("fewer", 2047, 32);
+    const std::vector<float> x = random_values(2 * 32, 9);
+    for (const auto& [matrix, kernel] : {std::pair(many, "mat_mul_tile_f32"), {fewer, "mat_mul_multi_f32"}}) {
+        compare({.tokens = 2}, [&](GraphBuilder& b) { b.output(b.mat_mul(matrix, x_of(b, {2, 32}))); },
+                {{"x", x}}, kFloatBar, {kernel});
+    }
+}
+
 TEST_F(MetalTest, TrapOutputBiasDropped) {
     // Zero activations: what comes out is the bias alone.
     const WeightId matrix = weights_.add("m", 37, 64), bias = weights_.add("b", 1, 37);

@@ -26,6 +26,7 @@ enum class Typed : uint8_t { kNo, kWeight, kKv };
 #define INGOT_METAL_KERNELS(X)                                                                                            \
     X(MatMulOne,       "mat_mul_one",       "mat_mul",     kWeight, 64,  false, "One token: 8 rows a group, 4 a simdgroup")    \
     X(MatMulMulti,     "mat_mul_multi",     "mat_mul",     kWeight, 64,  false, "Several tokens: 4 rows by 4 tokens a group")  \
+    X(MatMulTile,      "mat_mul_tile",      "mat_mul_tile", kWeight, 128, false, "Prompts: 64 rows by 32 tokens a group, on the matrix units") \
     X(QkvOne,          "qkv_one",           "mat_mul",     kWeight, 64,  false, "Three products of one token in one grid")     \
     X(FfnOne,          "ffn_one",           "mat_mul",     kWeight, 64,  false, "Gate, up and their activation for one token") \
     X(GetRows,         "get_rows",          "elementwise", kWeight, 128, false, "Decodes rows by index")                       \

@@ -13,6 +13,9 @@ namespace {
 // (kernels/mat_mul.metal).
 constexpr uint32_t kSimdgroupRows = 4, kGroupRows = 8;
 constexpr uint32_t kMultiRows = 4, kMultiTokens = 4;
+// The tile of kernels/mat_mul_tile.metal, and from how many rows or tokens on it is worth its staging.
+constexpr uint32_t kTileRows = 64, kTileTokens = 32;
+constexpr uint32_t kManyRows = 2048, kManyTokens = 9;
 // From this width on a row is worth eight simdgroups.
 constexpr uint32_t kWideRow = 1024;
 
@@ -163,11 +166,17 @@ Result<void> Compiler::mat_mul() {
     INGOT_ASSIGN(const Bound weights, weight(0));
     INGOT_ASSIGN(const Bound bias, optional_weight(1, in(0)));
     const MatMulArgs args{w.rows, w.cols, tokens, row_bytes(w), has_weight(1)};
-    const bool one = tokens == 1;
-    INGOT_TRY(dispatch({one ? Family::kMatMulOne : Family::kMatMulMulti, type_name(w)},
-                       {weights, in(0), bias, out()}, args,
-                       one ? groups(tiles(w.rows, kGroupRows))
-                           : groups(tiles(w.rows, kMultiRows), tiles(tokens, kMultiTokens))));
+    std::vector<Bound> buffers = {weights, in(0), bias, out()};
+    Family family = Family::kMatMulMulti;
+    Grid grid = groups(tiles(w.rows, kMultiRows), tiles(tokens, kMultiTokens));
+    if (tokens == 1) {
+        family = Family::kMatMulOne;
+        grid = groups(tiles(w.rows, kGroupRows));
+    } else if (tokens >= kManyTokens || w.rows >= kManyRows) {
+        family = Family::kMatMulTile;
+        grid = groups(tiles(w.rows, kTileRows), tiles(tokens, kTileTokens));
+    }
+    INGOT_TRY(dispatch({family, type_name(w)}, std::move(buffers), args, grid));
     return {};
 }
 
