@@ -93,14 +93,26 @@ TEST(Swizzles, AreReadAndWrittenThroughMemberTemplates) {
     EXPECT_EQ("v.template swizzle<0, 1>() == w", apply(rewrite_swizzles, "v.xy == w"));
 }
 
-TEST(Swizzles, ComponentsMethodsAndUserMembersStay) {
+TEST(Swizzles, ComponentsMethodsAndDesignatorsStay) {
     EXPECT_EQ("v.x + v.w", apply(rewrite_swizzles, "v.x + v.w"));
     EXPECT_EQ("v.xy()", apply(rewrite_swizzles, "v.xy()"));
     EXPECT_EQ("v.xg + v.xyzwx", apply(rewrite_swizzles, "v.xg + v.xyzwx"));
-    EXPECT_EQ("struct S { float2 rg; }; float2 f(S s) { return s.rg; }",
-              apply(rewrite_swizzles, "struct S { float2 rg; }; float2 f(S s) { return s.rg; }"));
-    EXPECT_EQ("typedef struct { int xy[2], z; } S; int f(S s) { return s.xy[0]; }",
-              apply(rewrite_swizzles, "typedef struct { int xy[2], z; } S; int f(S s) { return s.xy[0]; }"));
+    EXPECT_EQ("S s{.xy = 1, .zw = 2};", apply(rewrite_swizzles, "S s{.xy = 1, .zw = 2};"));
+}
+
+TEST(Swizzles, AClassWithAMemberOfThatNameGivesItByTheSameFunctions) {
+    const std::string text =
+        apply(rewrite_swizzles, "struct S { float2 rg; }; float2 f(S s) { return s.rg; }");
+    EXPECT_THAT(text,
+                HasSubstr("struct S { float2 rg; public: template <int... I> "
+                          "requires(::metal::ingot::is_swizzle<::metal::ingot::swizzle_of<0, 1>, I...>) "
+                          "constexpr auto swizzle() -> decltype((this->rg)) { return this->rg; }"));
+    EXPECT_THAT(text,
+                HasSubstr("constexpr auto swizzle_ref() const -> decltype((this->rg)) { return this->rg; }"));
+    EXPECT_THAT(text, HasSubstr("return s.template swizzle<0, 1>();"));
+    // An anonymous class's members are those of the class around it.
+    EXPECT_THAT(apply(rewrite_swizzles, "struct S { union { int a; struct { int xy; }; }; };"),
+                ::testing::ContainsRegex("int xy; }; }; *public:"));
 }
 
 std::string place_variables(const std::string& text) {

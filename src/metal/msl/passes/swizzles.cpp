@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "metal/msl/passes/passes.h"
@@ -33,9 +34,30 @@ bool is_assigned(const Tokens& tokens, size_t after) {
     return std::find(kAssignments.begin(), kAssignments.end(), next.text) != kAssignments.end();
 }
 
-// Data members of user classes that are named like a swizzle.
-std::set<std::string_view> declared_members(const Source& source) {
-    std::set<std::string_view> members;
+// {.xy = 1}
+bool is_designator(const Tokens& tokens, size_t dot) {
+    return dot != 0 && (tokens[dot - 1].is("{") || tokens[dot - 1].is(","));
+}
+
+// struct { ... };
+bool is_anonymous(const Source& source, const Declaration& declaration) {
+    return declaration.kind == DeclarationKind::kClass && declaration.name == kNone &&
+           source.tokens[declaration.body.end].is(";");
+}
+
+// The class whose members a class's members are: an anonymous one's are those of the class around it.
+size_t owner_of(const Source& source, size_t index) {
+    const auto& declarations = source.outline.declarations();
+    while (is_anonymous(source, declarations[index]) && declarations[index].parent != kNone &&
+           declarations[declarations[index].parent].kind == DeclarationKind::kClass) {
+        index = declarations[index].parent;
+    }
+    return index;
+}
+
+// Data members of user classes that are named like a swizzle, by class.
+std::map<size_t, std::set<std::string_view>> members_by_class(const Source& source) {
+    std::map<size_t, std::set<std::string_view>> members;
     const auto& declarations = source.outline.declarations();
     for (const Declaration& member : declarations) {
         const bool in_class =
@@ -46,22 +68,42 @@ std::set<std::string_view> declared_members(const Source& source) {
             const Token& next = source.tokens[i + 1];
             if (!token.is_word() || swizzle_indices(token.text).empty()) continue;
             if (next.is(";") || next.is(",") || next.is("[") || next.is("=") || next.is("{")) {
-                members.insert(token.text);
+                members[owner_of(source, member.parent)].insert(token.text);
             }
         }
     }
     return members;
 }
 
+// Such a class gets the functions that uses of the name call: they give the member.
+void add_accessors(const Source& source, Edits& edits) {
+    for (const auto& [index, names] : members_by_class(source)) {
+        std::string text = " public:";
+        for (const std::string_view name : names) {
+            const std::string indices = swizzle_indices(name);
+            for (const char* function : {"swizzle", "swizzle_ref"}) {
+                for (const char* constness : {"", " const"}) {
+                    text += fmt::format(
+                        " template <int... I> requires(::metal::ingot::is_swizzle<"
+                        "::metal::ingot::swizzle_of<{0}>, I...>) "
+                        "constexpr auto {1}(){2} -> decltype((this->{3})) {{ return this->{3}; }}",
+                        indices, function, constness, name);
+                }
+            }
+        }
+        edits.insert_before(source.outline.declarations()[index].body.end - 1, text + " ");
+    }
+}
+
 }  // namespace
 
 void rewrite_swizzles(const Source& source, Edits& edits) {
     const Tokens& tokens = source.tokens;
-    const std::set<std::string_view> members = declared_members(source);
+    add_accessors(source, edits);
     for (size_t i = 0; i + 1 < tokens.size(); ++i) {
         if (!tokens[i].is(".") && !tokens[i].is("->")) continue;
         const Token& name = tokens[i + 1];
-        if (!name.is_word() || tokens[i + 2].is("(") || members.count(name.text) != 0) continue;
+        if (!name.is_word() || tokens[i + 2].is("(") || is_designator(tokens, i)) continue;
         const std::string indices = swizzle_indices(name.text);
         if (indices.empty()) continue;
         const char* member = is_assigned(tokens, i + 2) ? "swizzle_ref" : "swizzle";

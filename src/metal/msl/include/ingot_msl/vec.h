@@ -271,6 +271,14 @@ constexpr vec<T, N> from_lanes(native<T, N> lanes) {
     return result;
 }
 
+// By which a class with a member named like a swizzle tells that one from others (the front end's swizzles.cpp).
+template <int... I>
+struct swizzle_of {};
+template <typename Member, int... I>
+inline constexpr bool is_swizzle = false;
+template <int... I>
+inline constexpr bool is_swizzle<swizzle_of<I...>, I...> = true;
+
 // Elements I... of a vector as a target of assignment.
 template <typename T, int... I>
 struct swizzle_reference {
