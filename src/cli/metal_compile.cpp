@@ -63,6 +63,10 @@ Result<void> compile(const CompileFlags& flags) {
     }
     if (flags.emit == "air") return write(flags.output, module.bitcode);
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+    if (flags.emit == "asm") {
+        INGOT_ASSIGN(const std::string text, compiler->assembly(module.bitcode, module.name, {}));
+        return write(flags.output, text);
+    }
     INGOT_ASSIGN(const std::string ir, compiler->disassemble(module.bitcode, module.name, {}));
     if (flags.emit == "ir") return write(flags.output, ir);
     metal::CompileOptions options;
@@ -81,8 +85,9 @@ Action add_metal_compile(CLI::App& app) {
                    "Compile this kernel; without it the source is checked, and its kernels are listed");
     app.add_flag("--all", flags->all, "Compile every kernel (of those that --kernel's * and ? match)");
     app.add_option("--emit", flags->emit,
-                   "Write the kernel as air (bitcode), ir (text) or c++ (what clang reads)")
-        ->check(CLI::IsMember({"air", "ir", "c++"}));
+                   "Write the kernel as air (bitcode), ir (text), c++ (what clang reads) or asm (this "
+                   "machine's code)")
+        ->check(CLI::IsMember({"air", "ir", "c++", "asm"}));
     app.add_option("-o", flags->output, "Where to; stdout if left out");
     add_source_flags(app, flags->source);
     return [flags] { return compile(*flags); };

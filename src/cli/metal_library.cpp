@@ -39,20 +39,25 @@ Json to_json(const metal::Argument& argument) {
     return json;
 }
 
-Json to_json(const metal::LibraryFunction& function, const metal::KernelInfo& info) {
+// Threadgroup variables are known from modules only.
+Json to_json(const metal::LibraryFunction& function, const metal::KernelInfo& info, bool modules_are_read) {
     Json arguments = Json::array(), constants = Json::array();
     for (const auto& argument : info.arguments) arguments.push_back(to_json(argument));
     for (const auto& constant : info.constants) {
-        constants.push_back(
-            {{"name", constant.name}, {"type", constant.type_name}, {"index", constant.index}});
+        constants.push_back({{"name", constant.name},
+                             {"type", constant.type_name},
+                             {"index", constant.index},
+                             {"required", constant.required}});
     }
-    return {{"name", function.name},
-            {"air", fmt::format("{}.{}", function.version[0], function.version[1])},
-            {"language", fmt::format("{}.{}", function.version[2], function.version[3])},
-            {"module_bytes", function.bitcode.size()},
-            {"max_threads_per_threadgroup", info.max_threads_per_threadgroup},
-            {"arguments", arguments},
-            {"constants", constants}};
+    Json json{{"name", function.name},
+              {"air", fmt::format("{}.{}", function.version[0], function.version[1])},
+              {"language", fmt::format("{}.{}", function.version[2], function.version[3])},
+              {"module_bytes", function.bitcode.size()},
+              {"max_threads_per_threadgroup", info.max_threads_per_threadgroup},
+              {"arguments", arguments},
+              {"constants", constants}};
+    if (modules_are_read) json["threadgroup_bytes"] = info.static_threadgroup_bytes;
+    return json;
 }
 
 std::string one_line(const metal::Argument& argument) {
@@ -73,8 +78,12 @@ void print_kernel(const metal::LibraryFunction& function, const metal::KernelInf
                function.version[0], function.version[1], function.version[2], function.version[3],
                info.max_threads_per_threadgroup);
     for (const auto& argument : info.arguments) fmt::print("{}\n", one_line(argument));
+    if (info.static_threadgroup_bytes != 0) {
+        fmt::print("    {} bytes of threadgroup variables\n", info.static_threadgroup_bytes);
+    }
     for (const auto& constant : info.constants) {
-        fmt::print("    constant({}) {} {}\n", constant.index, constant.type_name, constant.name);
+        fmt::print("    constant({}) {} {}{}\n", constant.index, constant.type_name, constant.name,
+                   constant.required ? "" : ", optional");
     }
 }
 
@@ -102,7 +111,7 @@ Result<void> list_source(const LibraryFlags& flags) {
         function.name = name;
         function.version = source.versions();
         function.bitcode = module;
-        if (flags.json) kernels.push_back(to_json(function, info));
+        if (flags.json) kernels.push_back(to_json(function, info, true));
         if (!flags.json) print_kernel(function, info);
     }
     if (flags.json) fmt::print("{}\n", kernels.dump(1));
@@ -132,7 +141,7 @@ Result<void> list(const LibraryFlags& flags) {
                                  : library.reflect(*function);
         if (!info) return Failure(with_context(info.error(), function->name));
         if (flags.json) {
-            kernels.push_back(to_json(*function, *info));
+            kernels.push_back(to_json(*function, *info, read_modules));
         } else {
             print_kernel(*function, *info);
         }

@@ -10,13 +10,14 @@
 #include "cli/metal_module.h"
 #include "cli/npy.h"
 #include "metal/exec/executor.h"
+#include "metal/exec/tensor_argument.h"
 
 namespace ingot::cli {
 namespace {
 
 struct RunFlags {
     std::string file, kernel, grid, grid_threads, threads, layout = "nax";
-    std::vector<std::string> buffers, bytes, threadgroup, constants;
+    std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
     double time_limit_seconds = 60;
     unsigned repeat = 1;
     bool json = false, no_reconvergence = false, trust = false, no_cache = false;
@@ -26,7 +27,8 @@ struct RunFlags {
 struct Bound {
     uint32_t slot = 0;
     Array array;
-    std::string result_path;  // empty: not written
+    std::string result_path;        // empty: not written
+    std::vector<std::byte> tensor;  // the record that is bound in the array's place, where a tensor is meant
 };
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -111,7 +113,7 @@ Result<Bound> parse_buffer(std::string_view flag) {
     INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumBufferSlots));
     const auto& [slot, rest] = slot_and_rest;
     const auto parts = split(rest, ':');
-    Bound bound{.slot = slot, .array = {}, .result_path = {}};
+    Bound bound{.slot = slot, .array = {}, .result_path = {}, .tensor = {}};
     if (parts.size() == 1) {
         INGOT_ASSIGN(bound.array, read_npy(std::string(rest)));
     } else if (parts[0] == "zeros" && parts.size() == 2) {
@@ -171,7 +173,7 @@ Result<Bound> parse_bytes(std::string_view flag) {
         return fail(ErrorKind::kInvalidArgument, "'{}': TYPE:VALUE[,VALUE...] is meant, e.g. 4=i32:1024",
                     flag);
     }
-    Bound bound{.slot = slot, .array = {}, .result_path = {}};
+    Bound bound{.slot = slot, .array = {}, .result_path = {}, .tensor = {}};
     INGOT_ASSIGN(bound.array.type, element_type(rest.substr(0, colon)));
     const auto values = split(rest.substr(colon + 1), ',');
     bound.array.shape = {values.size()};
@@ -180,6 +182,21 @@ Result<Bound> parse_bytes(std::string_view flag) {
         INGOT_TRY(store_text(bound.array.data.data() + i * bound.array.type->size_bytes, *bound.array.type,
                              values[i], flag));
     }
+    return bound;
+}
+
+// As --buffer, for an argument that is a tensor: its innermost dimension is the array's last.
+Result<Bound> parse_tensor(std::string_view flag) {
+    INGOT_ASSIGN(Bound bound, parse_buffer(flag));
+    std::vector<int32_t> extents;
+    for (size_t i = bound.array.shape.size(); i-- > 0;) {
+        if (bound.array.shape[i] > size_t(INT32_MAX)) {
+            return fail(ErrorKind::kInvalidArgument, "'{}': a dimension of {}, at most {} accepted", flag,
+                        bound.array.shape[i], INT32_MAX);
+        }
+        extents.push_back(int32_t(bound.array.shape[i]));
+    }
+    bound.tensor = metal::tensor_argument(bound.array.data.data(), extents, metal::dense_strides(extents));
     return bound;
 }
 
@@ -237,12 +254,19 @@ Result<void> run(const RunFlags& flags) {
         INGOT_ASSIGN(Bound buffer, parse_buffer(flag));
         bound.push_back(std::move(buffer));
     }
+    for (const std::string& flag : flags.tensors) {
+        INGOT_ASSIGN(Bound tensor, parse_tensor(flag));
+        bound.push_back(std::move(tensor));
+    }
     for (const std::string& flag : flags.bytes) {
         INGOT_ASSIGN(Bound value, parse_bytes(flag));
         bound.push_back(std::move(value));
     }
     INGOT_ASSIGN(metal::Launch launch, make_launch(flags));
-    for (Bound& b : bound) launch.buffers[b.slot] = {b.array.data.data(), b.array.data.size()};
+    for (Bound& b : bound) {
+        std::vector<std::byte>& memory = b.tensor.empty() ? b.array.data : b.tensor;
+        launch.buffers[b.slot] = {memory.data(), memory.size()};
+    }
     metal::CompileOptions options;
     INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
     options.require_constants = true;
@@ -289,6 +313,9 @@ Action add_metal_run(CLI::App& app) {
     app.add_option(
         "--buffer", flags->buffers,
         "SLOT=FILE.npy, zeros:TYPE, randn:TYPE[:seed=N], out:FILE:TYPE or inout:IN:OUT; TYPE is f32[64,64]");
+    app.add_option(
+        "--tensor", flags->tensors,
+        "As --buffer, where the kernel takes a tensor; its innermost dimension is the array's last");
     app.add_option("--bytes", flags->bytes, "SLOT=TYPE:VALUE[,VALUE...], e.g. 4=i32:1024");
     app.add_option("--threadgroup", flags->threadgroup, "SLOT=BYTES of threadgroup memory");
     app.add_option("--constant", flags->constants, "INDEX=TYPE:VALUE or NAME=TYPE:VALUE, e.g. 200=bool:true");

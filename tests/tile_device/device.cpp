@@ -54,6 +54,7 @@ std::vector<double> numbers_in(Memory& m) {
 Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal::CooperativeLayout layout) {
     metal::msl::SourceOptions source;
     source.file = c.entry + ".metal";
+    source.strict = true;
     // The device's oldest language reads what is written for older ones.
     source.standard = to_string(std::max(c.language, Language::kMetal3_0));
     INGOT_ASSIGN(const auto library, metal::msl::SourceLibrary::open(c.source, source));
@@ -61,6 +62,7 @@ Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     metal::CompileOptions options;
     options.layout = layout;
+    options.reconverge = false;  // what we emit doesn't rely on lockstep
     INGOT_ASSIGN(const auto kernel, compiler->compile(module, c.entry, options));
 
     std::vector<Memory> memory;

@@ -3,6 +3,7 @@
 
 #include "metal/api/extensions.h"
 #include "metal/api/objects.h"
+#include "metal/exec/tensor_argument.h"
 
 namespace ingot::metal::api {
 namespace {
@@ -223,6 +224,14 @@ void set_strict(MTL::Device* device, bool on) {
 }
 void set_trusts_libraries(MTL::Device* device, bool on) {
     api::impl(device).trust_files = on;
+}
+void set_tensor(MTL::ComputeCommandEncoder* encoder, const MTL::Buffer* buffer, NS::UInteger offset_bytes,
+                const std::vector<int32_t>& extents, const std::vector<int32_t>& strides, NS::UInteger slot) {
+    const auto* elements = static_cast<const std::byte*>(const_cast<MTL::Buffer*>(buffer)->contents());
+    const auto record =
+        tensor_argument(elements + offset_bytes, extents, strides.empty() ? dense_strides(extents) : strides);
+    encoder->setBytes(record.data(), record.size(), slot);
+    encoder->useResource(buffer, MTL::ResourceUsage(MTL::ResourceUsageRead | MTL::ResourceUsageWrite));
 }
 CompileCounts compile_counts(MTL::Device*) {
     const auto loaded = compiler();

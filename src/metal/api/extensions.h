@@ -2,6 +2,8 @@
 // them out.
 #pragma once
 
+#include <vector>
+
 #include "Metal/Metal.hpp"
 #include "metal/exec/compiler.h"
 
@@ -13,13 +15,18 @@ void set_time_limit(MTL::Device* device, double seconds);
 void set_cooperative_layout(MTL::Device* device, CooperativeLayout layout);
 // Whether lanes meet around divergent branches that write shared memory. On at first; off shows races.
 void set_reconvergence(MTL::Device* device, bool on);
-// Whether what works here but not on Apple's systems is refused: no-copy buffers of other than whole pages.
-// Off at first.
+// Whether what works here but not on Apple's systems is refused: sources that mix address spaces, kernels
+// that rely on lockstep (as set_reconvergence(false)), no-copy buffers of other than whole pages. Off at
+// first; for kernels of one's own it should be on.
 void set_strict(MTL::Device* device, bool on);
 // Whether compiled libraries are known to be harmless. If not, a child process reads and compiles their
 // modules: one crafted to crash LLVM fails its pipeline, not this process. Off at first, unless
 // INGOT_METAL_TRUST is 1.
 void set_trusts_libraries(MTL::Device* device, bool on);
+// Binds a kernel's argument of type tensor<device T, dextents<int, N>>, for which Apple's API has MTL4
+// argument tables. Extents and strides count elements, innermost dimension first; no strides: dense.
+void set_tensor(MTL::ComputeCommandEncoder* encoder, const MTL::Buffer* buffer, NS::UInteger offset_bytes,
+                const std::vector<int32_t>& extents, const std::vector<int32_t>& strides, NS::UInteger slot);
 // Pipelines made in this process so far: compiled, or found on disk.
 CompileCounts compile_counts(MTL::Device* device);
 

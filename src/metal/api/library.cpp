@@ -86,7 +86,7 @@ MTL::ComputePipelineState* make_pipeline(DeviceImpl& device, const FunctionImpl&
     options.constants = function.constants;
     options.require_constants = true;
     options.layout = device.layout;
-    options.reconverge = device.reconverge;
+    options.reconverge = device.reconverge && !device.strict;
     // What clang made of source here is no stranger's.
     options.isolate = !function.library->is_from_source() && !device.trust_files;
     const auto module = function.library->module_of(*function.function);
@@ -171,7 +171,9 @@ Library* Device::newLibrary(const dispatch_data_t data, NS::Error** error) {
 }
 
 Library* Device::newLibrary(const NS::String* source, const CompileOptions* options, NS::Error** error) {
-    auto checked = checked_source(to_std_string(source), source_options_of(options));
+    ingot::metal::msl::SourceOptions source_options = source_options_of(options);
+    source_options.strict = impl(this).strict;
+    auto checked = checked_source(to_std_string(source), source_options);
     if (!checked) {
         set_library_error(error, checked.error());
         return nullptr;

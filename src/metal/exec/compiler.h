@@ -78,6 +78,9 @@ class Compiler {
     // LLVM IR as text: as stored, or with constants applied if options name any.
     virtual Result<std::string> disassemble(std::span<const std::byte> module, std::string_view name,
                                             const CompileOptions& options) = 0;
+    // The machine code of the form that `options` ask for, as assembly. Works in this process.
+    virtual Result<std::string> assembly(std::span<const std::byte> module, std::string_view name,
+                                         const CompileOptions& options) = 0;
     // Runs one pass over textual IR: how passes are tested.
     virtual Result<std::string> apply_pass(std::string_view ir, std::string_view pass,
                                            const CompileOptions& options) = 0;

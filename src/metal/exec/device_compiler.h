@@ -28,6 +28,10 @@ class DeviceCompiler final : public Compiler {
                                const CompileOptions& options) override;
     Result<std::string> disassemble(std::span<const std::byte> module, std::string_view name,
                                     const CompileOptions& options) override;
+    Result<std::string> assembly(std::span<const std::byte> module, std::string_view name,
+                                 const CompileOptions& options) override {
+        return local_.assembly(module, name, options);
+    }
     Result<std::string> apply_pass(std::string_view ir, std::string_view pass,
                                    const CompileOptions& options) override {
         return local_.apply_pass(ir, pass, options);

@@ -63,6 +63,8 @@ class LlvmCompiler final : public Compiler {
                                const CompileOptions& options) override;
     Result<std::string> disassemble(std::span<const std::byte> module, std::string_view name,
                                     const CompileOptions& options) override;
+    Result<std::string> assembly(std::span<const std::byte> module, std::string_view name,
+                                 const CompileOptions& options) override;
     Result<std::string> apply_pass(std::string_view ir, std::string_view pass,
                                    const CompileOptions& options) override;
 
@@ -136,6 +138,7 @@ Result<KernelInfo> LlvmCompiler::inspect(std::span<const std::byte> bytes, std::
     llvm::LLVMContext context;
     INGOT_ASSIGN(const std::unique_ptr<llvm::Module> module, import_module(bytes, name, context));
     INGOT_ASSIGN(KernelMetadata metadata, read_kernel_metadata(*module));
+    metadata.info.static_threadgroup_bytes = threadgroup_bytes(*module);
     return std::move(metadata.info);
 }
 
@@ -149,6 +152,16 @@ Result<std::string> LlvmCompiler::disassemble(std::span<const std::byte> bytes, 
         INGOT_TRY(specialise_constants(*module, state));
     }
     return print_module(*module);
+}
+
+Result<std::string> LlvmCompiler::assembly(std::span<const std::byte> bytes, std::string_view name,
+                                           const CompileOptions& options) {
+    llvm::LLVMContext context;
+    INGOT_ASSIGN(const std::unique_ptr<llvm::Module> module, import_module(bytes, name, context));
+    target_host(*module);
+    PassState state{.options = options, .kernel_name = std::string(name), .info = {}};
+    INGOT_TRY(run_pipeline(*module, state));
+    return jit_.assembly(*module);
 }
 
 Result<std::string> LlvmCompiler::apply_pass(std::string_view ir, std::string_view name,

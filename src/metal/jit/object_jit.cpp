@@ -156,11 +156,27 @@ ObjectJit::ObjectJit(std::span<const RuntimeSymbol> runtime) : state_(std::make_
 
 ObjectJit::~ObjectJit() = default;
 
-Result<std::vector<char>> ObjectJit::generate(llvm::Module& module) {
-    // A frame larger than the guard page below a stack mustn't jump over it.
+// A frame larger than the guard page below a stack mustn't jump over it.
+static void probe_stacks(llvm::Module& module) {
     for (llvm::Function& function : module) {
         if (!function.isDeclaration()) function.addFnAttr("probe-stack", "inline-asm");
     }
+}
+
+Result<std::string> ObjectJit::assembly(llvm::Module& module) {
+    probe_stacks(module);
+    llvm::SmallVector<char, 0> text;
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    if (host_target().addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+        return fail(ErrorKind::kUnsupported, "LLVM can't write assembly for this machine");
+    }
+    passes.run(module);
+    return std::string(text.begin(), text.end());
+}
+
+Result<std::vector<char>> ObjectJit::generate(llvm::Module& module) {
+    probe_stacks(module);
     llvm::SmallVector<char, 0> object;
     llvm::raw_svector_ostream stream(object);
     llvm::legacy::PassManager passes;

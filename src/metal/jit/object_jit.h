@@ -22,6 +22,9 @@ class ObjectJit {
     // An ELF (or Mach-O) object with machine code for this host.
     Result<std::vector<char>> generate(llvm::Module& module);
 
+    // The same code as text.
+    Result<std::string> assembly(llvm::Module& module);
+
     struct Linked {
         void* entry = nullptr;
         std::shared_ptr<void> code;  // unmapped with the last reference

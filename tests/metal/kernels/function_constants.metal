@@ -1,7 +1,7 @@
 // Function constants by index and name, one derived from others, one that guards a buffer nobody binds, and one that
 // has no value.
 // LAUNCH: kernel=scale grid-threads=8 threads=8
-// CONSTANT: 1=true 3=4 shift=10
+// CONSTANT: 1=true 3=4 shift=10 7=false
 // BUFFER 0: i32[8] = i
 // BUFFER 1: i32[8]
 // EXPECT 1: 4*i+110

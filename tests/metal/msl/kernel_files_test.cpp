@@ -1,5 +1,5 @@
 // Every tests/metal/kernels/*.metal: a Metal source that says in its comments how it is launched and what
-// comes out.
+// comes out. They are compiled in strict mode.
 //   // LAUNCH: kernel=NAME grid=GROUPS | grid-threads=THREADS threads=THREADS [threadgroup=SLOT:BYTES]
 //   // CONSTANT: KEY=VALUE ...         function constants by index or name; true, false or a number
 //   // BUFFER SLOT: TYPE[COUNT] [= VALUES]    f32, i32, u32; zeros without values
@@ -142,11 +142,15 @@ class KernelFile : public ::testing::TestWithParam<std::string> {
     }
 
     Result<std::shared_ptr<const Kernel>> compile(const std::string& kernel) {
-        INGOT_ASSIGN(const auto library, msl::SourceLibrary::open_file(path_.string(), {}));
+        msl::SourceOptions source;
+        source.strict = true;  // as for all kernels of our own
+        INGOT_ASSIGN(const auto library, msl::SourceLibrary::open_file(path_.string(), source));
         INGOT_TRY(library.check());
         const std::string name = kernel.empty() ? library.kernel_names().at(0) : kernel;
         INGOT_ASSIGN(const auto module, library.compile(name));
         CompileOptions options;
+        options.reconverge = false;
+        options.require_constants = true;
         for (const Directive& directive : directives_) {
             if (directive.name == "CONSTANT") options.constants = make_constants(directive.text);
         }

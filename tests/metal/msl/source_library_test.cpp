@@ -7,8 +7,9 @@
 #include <fstream>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
-#include "Metal/Metal.hpp"
+#include "metal/api/extensions.h"
 #include "metal/support.h"
 
 namespace ingot::metal::testing {
@@ -122,6 +123,66 @@ TEST(SourceDoor, EndlessCompilationStopsAtItsLimit) {
         "static_assert(G<30, 0>::v == 0);\n",
         options);
     EXPECT_THAT(error, HasSubstr("stopped after 2 s"));
+}
+
+// Each would run for ever, or as long as memory lasts, if nothing limited it.
+TEST(SourceDoor, HostileSourcesAreErrors) {
+    msl::SourceOptions options;
+    options.limits.seconds = 10;
+    options.limits.memory_bytes = uint64_t{1} << 30;
+    std::string macros = "#define A0 x\n";
+    for (int i = 1; i < 60; ++i) {
+        const std::string before = "A" + std::to_string(i - 1);
+        macros += "#define A" + std::to_string(i) + " " + before + " " + before + "\n";
+    }
+    std::string call = "f0(1)";
+    std::string nested;
+    for (int i = 0; i < 60; ++i)
+        nested += "#define f" + std::to_string(i) + "(x) f" + std::to_string(i + 1) + "(x x) f" +
+                  std::to_string(i + 1) + "(x x)\n";
+    const std::string sources[] = {
+        macros + "int A59;\n",
+        nested + "int y = " + call + ";\n",
+        "template <int N> struct S { static constexpr int v = S<N + 1>::v; };\nint x = S<0>::v;\n",
+        "template <typename T> struct P { P<P<T>> next; };\nP<int> p;\n",
+        "constexpr int spin(int i) { while (true) ++i; return i; }\nstatic_assert(spin(0) == 1);\n",
+        "#include __FILE__\n",
+        "int x = " + std::string(200'000, '(') + "1" + std::string(200'000, ')') + ";\n",
+        std::string(200'000, '{'),
+        "int x[] = {" + std::string(100'000, '-') + "1};\n",
+        "#if " + std::string(100'000, '!') + "1\n#endif\nint x = y;\n",
+    };
+    for (const std::string& source : sources) {
+        const std::string error = error_of(source + "kernel void k(device int* a) { a[0] = 1; }", options);
+        EXPECT_NE("accepted", error) << source.substr(0, 100);
+        EXPECT_NE("", error) << source.substr(0, 100);
+    }
+}
+
+TEST(SourceDoor, DevicesAndPipesInTheIncludePathDontHangIt) {
+    const Folder folder;
+    ASSERT_EQ(0, ::mkfifo((folder.path() / "pipe.h").c_str(), 0600));
+    fs::create_symlink("/dev/zero", folder.path() / "zeros.h");
+    msl::SourceOptions options;
+    options.include_folders = {folder.path().string()};
+    options.limits.seconds = 2;
+    options.limits.memory_bytes = uint64_t{1} << 30;
+    EXPECT_THAT(error_of("#include <pipe.h>\n", options), Not(HasSubstr("accepted")));
+    EXPECT_EQ("accepted", error_of("#include <zeros.h>\n", options)) << "a device has no size: it is empty";
+}
+
+// What a kernel's text can ask a C++ compiler to do besides compiling: load plugins, assemble, link, read
+// files.
+TEST(SourceDoor, NothingRunsAtCompileTime) {
+    for (const std::string text :
+         {"#pragma clang __debug crash\n", "#pragma clang __debug parser_crash\n",
+          "#pragma clang module import std\n", "import std;\n", "asm(\".incbin \\\"/etc/passwd\\\"\");\n",
+          "#import \"/etc/passwd\"\n", "#include_next </etc/passwd>\n"}) {
+        const std::string error = error_of(text + "kernel void k(device int* a) { a[0] = 1; }");
+        EXPECT_THAT(error, Not(HasSubstr("root:"))) << text;
+        const bool is_pragma = text.starts_with("#pragma");  // dropped
+        EXPECT_TRUE(is_pragma || error != "accepted") << text;
+    }
 }
 
 TEST(SourceDoor, MemoryIsLimited) {
@@ -238,6 +299,54 @@ TEST_F(SourceApi, NewLibraryCompilesSourceAndItsKernelsRun) {
     commands->waitUntilCompleted();
     EXPECT_EQ(MTL::CommandBufferStatusCompleted, commands->status());
     for (int i = 0; i < 4; ++i) EXPECT_EQ(i + 70, numbers[i]);
+}
+
+TEST_F(SourceApi, TensorsAreArgumentsOfTheirShape) {
+    NS::Error* error = nullptr;
+    const auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
+    options->setLanguageVersion(MTL::LanguageVersion4_0);
+    const auto library = NS::TransferPtr(device_->newLibrary(
+        string(kHeader +
+               "#include <metal_tensor>\n"
+               "kernel void sum_rows(tensor<device int, dextents<int, 2>> a, device int* sums,\n"
+               "                     uint y [[thread_position_in_grid]]) {\n"
+               "    sums[y] = 0;\n"
+               "    for (int x = 0; x < a.get_extent(0); ++x) sums[y] += a[array<int, 2>{x, int(y)}];\n}"),
+        options.get(), &error));
+    ASSERT_TRUE(library) << error->localizedDescription()->utf8String();
+    const auto function = NS::TransferPtr(library->newFunction(string("sum_rows")));
+    const auto pipeline = NS::TransferPtr(device_->newComputePipelineState(function.get(), &error));
+    ASSERT_TRUE(pipeline) << error->localizedDescription()->utf8String();
+    const int elements[] = {-1, 1, 2, 3, 9, 4, 5, 6, 9};  // 2 rows of 3 behind one element, 4 apart
+    const auto buffer =
+        NS::TransferPtr(device_->newBuffer(elements, sizeof elements, MTL::ResourceStorageModeShared));
+    const auto sums = NS::TransferPtr(device_->newBuffer(8, MTL::ResourceStorageModeShared));
+    const auto queue = NS::TransferPtr(device_->newCommandQueue());
+    MTL::CommandBuffer* commands = queue->commandBuffer();
+    MTL::ComputeCommandEncoder* encoder = commands->computeCommandEncoder();
+    encoder->setComputePipelineState(pipeline.get());
+    set_tensor(encoder, buffer.get(), 4, {3, 2}, {1, 4}, 0);
+    encoder->setBuffer(sums.get(), 0, 1);
+    encoder->dispatchThreads(MTL::Size(2, 1, 1), MTL::Size(2, 1, 1));
+    encoder->endEncoding();
+    commands->commit();
+    commands->waitUntilCompleted();
+    ASSERT_EQ(MTL::CommandBufferStatusCompleted, commands->status());
+    EXPECT_EQ(6, static_cast<int*>(sums->contents())[0]);
+    EXPECT_EQ(15, static_cast<int*>(sums->contents())[1]);
+}
+
+TEST_F(SourceApi, AStrictDeviceRefusesSourcesThatMixAddressSpaces) {
+    const std::string text = "kernel void f(device int* a) {\n    int* p = a;\n    p[0] = 1;\n}";
+    NS::Error* error = nullptr;
+    EXPECT_TRUE(NS::TransferPtr(device_->newLibrary(string(text), nullptr, &error)));
+    set_strict(device_.get(), true);
+    EXPECT_FALSE(NS::TransferPtr(device_->newLibrary(string(text), nullptr, &error)));
+    set_strict(device_.get(), false);
+    ASSERT_NE(nullptr, error);
+    EXPECT_THAT(
+        error->localizedDescription()->utf8String(),
+        HasSubstr("program_source:2: error: pointer type must have explicit address space qualifier"));
 }
 
 TEST_F(SourceApi, BrokenSourceIsACompileFailureWithTheLog) {

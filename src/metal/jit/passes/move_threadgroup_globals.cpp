@@ -1,6 +1,7 @@
 // Threadgroup variables are globals in address space 3, one per module; here each threadgroup has its own
 // arena, so they become offsets into ingot.arena(). Must precede every optimisation: an internal global whose
 // address doesn't escape looks unchanged across a barrier call.
+#include <algorithm>
 #include <map>
 
 #include <llvm/IR/Constants.h>
@@ -22,7 +23,24 @@ llvm::Function* arena_function(llvm::Module& module) {
     return function;
 }
 
+// Where a variable begins that is placed at or after `offset`.
+uint64_t begin_of(const llvm::GlobalVariable& global, uint64_t offset) {
+    return llvm::alignTo(offset, global.getAlign().valueOrOne());
+}
+
+uint64_t size_of(const llvm::GlobalVariable& global) {
+    return global.getParent()->getDataLayout().getTypeAllocSize(global.getValueType());
+}
+
 }  // namespace
+
+uint32_t threadgroup_bytes(const llvm::Module& module) {
+    uint64_t bytes = 0;
+    for (const llvm::GlobalVariable& global : module.globals()) {
+        if (global.getAddressSpace() == kThreadgroupSpace) bytes = begin_of(global, bytes) + size_of(global);
+    }
+    return uint32_t(std::min<uint64_t>(bytes, UINT32_MAX));
+}
 
 Result<void> move_threadgroup_globals(llvm::Module& module, PassState& state) {
     std::vector<llvm::GlobalVariable*> globals;
@@ -31,13 +49,11 @@ Result<void> move_threadgroup_globals(llvm::Module& module, PassState& state) {
     }
     if (globals.empty()) return {};
     llvm::Function* arena = arena_function(module);
-    const llvm::DataLayout& layout = module.getDataLayout();
     std::vector<llvm::Constant*> constants(globals.begin(), globals.end());
     llvm::convertUsersOfConstantsToInstructions(constants);
     uint64_t offset = 0;
     for (llvm::GlobalVariable* global : globals) {
-        const uint64_t align = global->getAlign().valueOrOne().value();
-        offset = (offset + align - 1) / align * align;
+        offset = begin_of(*global, offset);
         std::map<llvm::Function*, llvm::Value*> address;
         std::vector<llvm::Use*> uses;
         for (llvm::Use& use : global->uses()) uses.push_back(&use);
@@ -51,7 +67,7 @@ Result<void> move_threadgroup_globals(llvm::Module& module, PassState& state) {
             }
             use->set(value);
         }
-        offset += layout.getTypeAllocSize(global->getValueType());
+        offset += size_of(*global);
         global->removeDeadConstantUsers();
         if (!global->use_empty()) {
             return fail(ErrorKind::kUnsupported, "threadgroup variable '{}' is used outside of functions",

@@ -8,6 +8,8 @@ namespace ingot::metal::jit {
 Result<void> specialise_constants(llvm::Module& module, PassState& state);
 Result<void> strip_promises(llvm::Module& module, PassState& state);
 Result<void> move_threadgroup_globals(llvm::Module& module, PassState& state);
+// What the threadgroup variables of a module take that the pass above hasn't seen yet.
+uint32_t threadgroup_bytes(const llvm::Module& module);
 Result<void> relax_alignment(llvm::Module& module, PassState& state);
 Result<void> make_entry(llvm::Module& module, PassState& state);
 Result<void> lower_builtins(llvm::Module& module, PassState& state);

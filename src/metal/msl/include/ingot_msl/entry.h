@@ -83,11 +83,13 @@ constexpr Constant describe_constant(const T& value, const bool& defined, unsign
     return {&value, &defined, name, type_name<T>(), index};
 }
 
-// A pointer, a reference to one object, or (tensors) the object itself.
+// A pointer, a reference to one object, a tensor that a record describes, or the object itself.
 template <typename P>
 __attribute__((always_inline)) inline P bind_memory(void* memory) {
     if constexpr (__is_pointer(P)) {
         return (P)memory;
+    } else if constexpr (requires { P::from_argument(memory); }) {
+        return P::from_argument(memory);
     } else {
         return *(__remove_reference_t(P)*)memory;
     }

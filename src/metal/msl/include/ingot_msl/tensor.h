@@ -81,7 +81,7 @@ struct tensor_offset {};
 
 namespace ingot {
 
-// What a buffer holds that is bound as a tensor: 16 bytes, extents, strides.
+// What a buffer holds that is bound as a tensor (exec/tensor_argument.h): 16 bytes, extents, strides.
 struct bound_tensor {
     void* data;
     int type;
@@ -137,7 +137,6 @@ class tensor {
         const auto* bound = static_cast<const ingot::bound_tensor*>(argument);
         tensor result;
         result.data_ = static_cast<ElementType*>(bound->data);
-        dextents<index_type, Extents::rank()> sizes;
         index_type values[rank()];
         for (size_t d = 0; d < rank(); ++d) {
             values[d] = index_type(bound->sizes[d]);
