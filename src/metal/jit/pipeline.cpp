@@ -29,6 +29,7 @@ constexpr Step kSteps[] = {
     {{"inline-all", inline_all}, kForBoth},
     // Vectors move together by themselves, but the optimiser mustn't pull lanes' code apart.
     {{"reconverge", reconverge}, kForBoth},
+    {{"hold-loops", hold_loops}, kForFibers},
     {{"lower-to-fibers", lower_to_fibers}, kForFibers},
     {{"optimise", optimise}, kForFibers},
     {{"batch-matrices", batch_matrices}, kForFibers},

@@ -7,7 +7,7 @@
 ; CHECK-DAG: load i32, ptr {{%.*}}, align 4, !invariant.load
 ; CHECK-DAG: load ptr, ptr {{%.*}}, align 8, !invariant.load
 ; CHECK: call void @ingot_barrier(ptr %0)
-; CHECK: call i64 @ingot_simd(ptr %0, i32 {{[0-9]+}}, i32 {{[0-9]+}}, i32 32,
+; CHECK: call i64 @ingot_simd(ptr %0, i32 1, i32 {{[0-9]+}}, i32 {{[0-9]+}}, i32 32,
 ; CHECK: ret void
 
 define void @ingot_entry() {

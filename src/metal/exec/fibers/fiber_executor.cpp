@@ -236,6 +236,7 @@ void Worker::run_groups() {
             Simdgroup& simdgroup = simdgroups_[i];
             simdgroup.live = simdgroup.runnable = left >= kSimdWidth ? ~0u : (1u << left) - 1;
             simdgroup.arrived = simdgroup.waiting = 0;
+            simdgroup.mixed = false;
         }
         group_.live = count;
         group_.arrived = 0;

@@ -14,6 +14,9 @@ namespace ingot::metal::fibers {
 struct Group;
 struct Simdgroup;
 
+// Runs once per meeting, on one lane's fiber, for the lanes in `mask`.
+using MeetFunction = void (*)(Simdgroup*, uint32_t mask, const void* argument);
+
 struct Lane {
     Group* group;
     Simdgroup* simdgroup;
@@ -25,10 +28,11 @@ struct Lane {
     uint32_t grid_position[3];
     uint32_t active_lanes;  // of a simdgroup that runs as one fiber (Group::lanes_per_fiber)
     void* context;          // where to resume, while it waits
+    // While it waits in a meeting: at which call, and what is done there.
+    uint32_t site;
+    MeetFunction function;
+    const void* argument;
 };
-
-// Runs once per meeting on the last lane's fiber, for the lanes in `mask`.
-using MeetFunction = void (*)(Simdgroup*, uint32_t mask, uint32_t parity, const void* argument);
 
 // 8x8 matrices that a simdgroup can hold: operands and results of one batch of products, and behind them
 // accumulators that stay while a loop runs.
@@ -37,14 +41,15 @@ constexpr uint32_t kMatrixSlots = kBatchSlots + 96;
 
 struct alignas(64) Simdgroup {
     uint32_t runnable, arrived, live, waiting;  // masks of lanes
-    uint32_t epoch;                             // meetings so far; its low bit selects a half of in, in2, out
+    uint32_t site;                              // where the first of `arrived` waits
+    bool mixed;                                 // lanes of `arrived` wait at different calls
     uint32_t index;
     Group* group;
-    MeetFunction function;
-    const void* argument;
     // kMatrixSlots matrices of 64 floats. One set is enough: others' elements are read in meetings only.
     float* matrices;
-    uint64_t in[2][kSimdWidth], in2[2][kSimdWidth], out[2][kSimdWidth];
+    // A lane writes its own `in`s before it meets and reads its own `out` afterwards.
+    uint64_t in[kSimdWidth], in2[kSimdWidth], out[kSimdWidth];
+    uint32_t amount[kSimdWidth], modulo[kSimdWidth];
 };
 
 struct Group {

@@ -268,16 +268,16 @@ void run(const Call& call, const Pointers& at) {
     }
 }
 
-void run_for_simdgroup(Simdgroup* s, uint32_t mask, uint32_t parity, const void* argument) {
+void run_for_simdgroup(Simdgroup* s, uint32_t mask, const void* argument) {
     const Call& call = *static_cast<const Call*>(argument);
     const uint32_t simdgroups = uint32_t(call.threads) / kSimdWidth;
-    run(call, {s->in[parity], s->in2[parity], s->out[parity], mask, int(s->index % simdgroups)});
+    run(call, {s->in, s->in2, s->out, mask, int(s->index % simdgroups)});
 }
 
 }  // namespace
 }  // namespace ingot::metal::fibers
 
-extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me,
+extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
                                const ingot::metal::fibers::MatmulDescriptor* descriptor, const void* left,
                                uint32_t left_code, const void* right, uint32_t right_code, void* destination,
                                uint32_t destination_code, uint32_t threads, uint32_t layout) {
@@ -294,9 +294,8 @@ extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me,
         return run(call, {&pointers[0], &pointers[1], &pointers[2], 1, 0});
     }
     Simdgroup* s = me->simdgroup;
-    const uint32_t parity = s->epoch & 1;
-    s->in[parity][me->lane] = pointers[0];
-    s->in2[parity][me->lane] = pointers[1];
-    s->out[parity][me->lane] = pointers[2];
-    meet(me, run_for_simdgroup, &call);
+    s->in[me->lane] = pointers[0];
+    s->in2[me->lane] = pointers[1];
+    s->out[me->lane] = pointers[2];
+    meet(me, site, run_for_simdgroup, &call);
 }

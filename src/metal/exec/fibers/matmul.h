@@ -8,7 +8,8 @@
 
 extern "C" {
 // Operands are a lane's elements or a TensorView, as their codes say (operand_code). `threads` of the scope.
-void ingot_matmul2d(ingot::metal::fibers::Lane* me, const ingot::metal::fibers::MatmulDescriptor* descriptor,
-                    const void* left, uint32_t left_code, const void* right, uint32_t right_code,
-                    void* destination, uint32_t destination_code, uint32_t threads, uint32_t layout);
+void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
+                    const ingot::metal::fibers::MatmulDescriptor* descriptor, const void* left,
+                    uint32_t left_code, const void* right, uint32_t right_code, void* destination,
+                    uint32_t destination_code, uint32_t threads, uint32_t layout);
 }

@@ -37,7 +37,7 @@ void run_program(float* matrices, const uint32_t* program, uint32_t count) {
     }
 }
 
-void run(Simdgroup* simdgroup, uint32_t, uint32_t, const void* argument) {
+void run(Simdgroup* simdgroup, uint32_t, const void* argument) {
     const auto* program = static_cast<const uint32_t*>(argument);
     run_program(simdgroup->matrices, program + 1, program[0]);
 }
@@ -46,5 +46,6 @@ void run(Simdgroup* simdgroup, uint32_t, uint32_t, const void* argument) {
 }  // namespace ingot::metal::fibers
 
 extern "C" void ingot_multiply_matrices(ingot::metal::fibers::Lane* me, const uint32_t* program) {
-    ingot::metal::fibers::meet(me, ingot::metal::fibers::run, program);
+    // Products are of all lanes: who waits here waits for those that have come to something else on the way.
+    ingot::metal::fibers::meet(me, ingot::metal::fibers::kLastSite, ingot::metal::fibers::run, program);
 }

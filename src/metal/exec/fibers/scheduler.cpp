@@ -1,5 +1,6 @@
 #include "metal/exec/fibers/scheduler.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/check.h"
@@ -22,14 +23,27 @@ uint32_t next_lane(uint32_t mask, uint32_t after) {
     return uint32_t(std::countr_zero(later != 0 ? later : mask));
 }
 
-void finish_meeting(Simdgroup* simdgroup) {
-    const uint32_t mask = simdgroup->arrived;
-    if (simdgroup->function != nullptr) {
-        simdgroup->function(simdgroup, mask, simdgroup->epoch & 1, simdgroup->argument);
+// Those of `arrived` that wait at the call that comes first.
+uint32_t lanes_at_first_site(const Lane* lanes, uint32_t arrived) {
+    uint32_t first = kLastSite, mask = 0;
+    for (uint32_t left = arrived; left != 0; left &= left - 1) {
+        const uint32_t index = uint32_t(std::countr_zero(left)), site = lanes[index].site;
+        if (site < first) mask = 0;
+        first = std::min(first, site);
+        if (site == first) mask |= 1u << index;
     }
-    simdgroup->epoch++;
+    return mask;
+}
+
+void finish_meeting(Simdgroup* simdgroup) {
+    const Lane* lanes = &simdgroup->group->lanes[simdgroup->index * kSimdWidth];
+    uint32_t mask = simdgroup->arrived;
+    if (simdgroup->mixed) mask = lanes_at_first_site(lanes, mask);
+    const Lane& one = lanes[std::countr_zero(mask)];
+    if (one.function != nullptr) one.function(simdgroup, mask, one.argument);
     simdgroup->group->rendezvous++;
-    simdgroup->arrived = 0;
+    simdgroup->arrived &= ~mask;
+    simdgroup->mixed = simdgroup->arrived != 0;
     simdgroup->runnable |= mask;
 }
 
@@ -42,12 +56,16 @@ void finish_barrier(Group* group) {
     }
 }
 
-// Nobody can run: a meeting in divergent code is of the active lanes only, a barrier that some threads skip
-// goes on.
+// `me` can't go on. A meeting is complete once that holds for all lanes: who waits at a barrier waits for
+// those in the meeting too.
+void suspend(const Lane* me) {
+    Simdgroup* simdgroup = me->simdgroup;
+    simdgroup->runnable &= ~(1u << me->lane);
+    if (simdgroup->runnable == 0 && simdgroup->arrived != 0) finish_meeting(simdgroup);
+}
+
+// Nobody can run: a barrier that some threads skip goes on.
 void resolve_stalemate(Group* group) {
-    for (uint32_t i = 0; i < group->num_simdgroups; ++i) {
-        if (group->simdgroups[i].arrived != 0) return finish_meeting(&group->simdgroups[i]);
-    }
     INGOT_CHECK(group->arrived != 0, "no fiber can run and none waits");
     report_finding(group, "{} of {} live threads wait at a threadgroup barrier that the others don't reach",
                    group->arrived, group->live);
@@ -72,13 +90,15 @@ Lane* pick_lane(Simdgroup* simdgroup, uint32_t after) {
     }
 }
 
-// Not runnable until a meeting or barrier that `me` waits for is complete.
+// Lets others run until the meeting or barrier that `me` waits for is complete.
 void wait(Lane* me) {
+    suspend(me);
     Simdgroup* simdgroup = me->simdgroup;
-    const uint32_t others = simdgroup->runnable & ~(1u << me->lane);
-    simdgroup->runnable = others;
-    Lane* next = others != 0 ? &me->group->lanes[simdgroup->index * kSimdWidth + next_lane(others, me->lane)]
-                             : pick_lane(simdgroup, me->lane);
+    const uint32_t runnable = simdgroup->runnable;
+    if ((runnable >> me->lane & 1) != 0) return;
+    Lane* next = runnable != 0
+                     ? &me->group->lanes[simdgroup->index * kSimdWidth + next_lane(runnable, me->lane)]
+                     : pick_lane(simdgroup, me->lane);
     // Resolving a stalemate may have made `me` the one to go on.
     if (next != me) switch_lane(me, next);
 }
@@ -87,11 +107,8 @@ void wait(Lane* me) {
 [[noreturn]] void end_lane(Lane* me) {
     Group* group = me->group;
     Simdgroup* simdgroup = me->simdgroup;
-    const uint32_t bit = 1u << me->lane;
-    simdgroup->live &= ~bit;
-    simdgroup->runnable &= ~bit;
     group->live--;
-    if (simdgroup->arrived != 0 && simdgroup->arrived == simdgroup->live) finish_meeting(simdgroup);
+    suspend(me);
     if (group->arrived != 0 && group->arrived == group->live) finish_barrier(group);
     Lane* next = pick_lane(simdgroup, me->lane);
     void* unused;
@@ -121,12 +138,14 @@ void fiber_main() {
 
 }  // namespace
 
-void meet(Lane* me, MeetFunction function, const void* argument) {
+void meet(Lane* me, uint32_t site, MeetFunction function, const void* argument) {
     Simdgroup* simdgroup = me->simdgroup;
-    simdgroup->function = function;
-    simdgroup->argument = argument;
+    me->site = site;
+    me->function = function;
+    me->argument = argument;
+    if (simdgroup->arrived == 0) simdgroup->site = site;
+    simdgroup->mixed |= simdgroup->site != site;
     simdgroup->arrived |= 1u << me->lane;
-    if (simdgroup->arrived == simdgroup->live) return finish_meeting(simdgroup);
     wait(me);
 }
 
@@ -163,8 +182,8 @@ extern "C" void ingot_barrier(Lane* me) {
     ingot::metal::fibers::wait(me);
 }
 
-extern "C" void ingot_simdgroup_barrier(Lane* me) {
-    ingot::metal::fibers::meet(me, nullptr, nullptr);
+extern "C" void ingot_simdgroup_barrier(Lane* me, uint32_t site) {
+    ingot::metal::fibers::meet(me, site, nullptr, nullptr);
 }
 
 extern "C" void ingot_stop(Lane* me) {

@@ -1,15 +1,21 @@
 // Cooperative scheduling inside one threadgroup: threads are fibers that leave the processor only where they
-// wait for each other. A simdgroup function is a meeting of its live lanes; a threadgroup barrier one of all
-// live threads. Lanes that returned don't hold others up. Apple leaves a barrier that some threads never
-// reach undefined; here it runs on once nobody can proceed, and is reported.
+// wait for each other. A threadgroup barrier is a meeting of all live threads. A simdgroup function is one of
+// the lanes that wait at the same call once no lane of the simdgroup can go on: with lanes at several calls,
+// the one that comes first in the code is complete, as lanes may come from there to the others
+// (jit/passes/block_order.h has the order). Lanes that returned don't hold others up. Apple leaves a barrier
+// that some threads never reach undefined; here it runs on once nobody can proceed, and is reported.
 #pragma once
 
 #include "metal/exec/fibers/lane.h"
 
 namespace ingot::metal::fibers {
 
-// Waits for the simdgroup's live lanes; the last one runs `function` (may be null) for all.
-void meet(Lane* me, MeetFunction function, const void* argument);
+// The number of a call that comes after all others.
+constexpr uint32_t kLastSite = ~0u;
+
+// Waits for the simdgroup's lanes that come to call `site`; one of them runs `function` (may be null) for
+// all.
+void meet(Lane* me, uint32_t site, MeetFunction function, const void* argument);
 
 // Runs the group's threads from start to end on the calling thread. Every lane must have a fresh
 // context (stacks.h).
@@ -33,6 +39,6 @@ void report_finding(Group* group, const char* what, uint32_t a, uint32_t b);
 extern "C" {
 // Called by generated code.
 void ingot_barrier(ingot::metal::fibers::Lane* me);
-void ingot_simdgroup_barrier(ingot::metal::fibers::Lane* me);
+void ingot_simdgroup_barrier(ingot::metal::fibers::Lane* me, uint32_t site);
 void ingot_stop(ingot::metal::fibers::Lane* me);
 }

@@ -78,21 +78,21 @@ void for_each_lane(uint32_t mask, Visit visit) {
 }
 
 template <typename T, typename A>
-void reduce(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call) {
+void reduce(Simdgroup* s, uint32_t mask, const Call& call) {
     const uint32_t block = call.width == kSimdWidth ? ~0u : (1u << call.width) - 1;
     for (uint32_t first = 0; first < kSimdWidth; first += call.width) {
         uint32_t members = mask & (block << first);
         if (members == 0) continue;
-        A result = A(unpack<T>(s->in[parity][std::countr_zero(members)]));
+        A result = A(unpack<T>(s->in[std::countr_zero(members)]));
         for_each_lane(members & (members - 1), [&](uint32_t lane) {
-            result = combine<A>(call.operation, result, A(unpack<T>(s->in[parity][lane])));
+            result = combine<A>(call.operation, result, A(unpack<T>(s->in[lane])));
         });
-        for_each_lane(members, [&](uint32_t lane) { s->out[parity][lane] = pack<T>(result); });
+        for_each_lane(members, [&](uint32_t lane) { s->out[lane] = pack<T>(result); });
     }
 }
 
 template <typename T, typename A>
-void scan(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call) {
+void scan(Simdgroup* s, uint32_t mask, const Call& call) {
     const bool product = call.operation == SimdOperation::kExclusiveProduct ||
                          call.operation == SimdOperation::kInclusiveProduct;
     const bool inclusive =
@@ -101,31 +101,31 @@ void scan(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call) {
     for (uint32_t first = 0; first < kSimdWidth; first += call.width) {
         A before = product ? A(1) : A(0);
         for_each_lane(mask & (block << first), [&](uint32_t lane) {
-            const A with = combine<A>(call.operation, before, A(unpack<T>(s->in[parity][lane])));
-            s->out[parity][lane] = pack<T>(inclusive ? with : before);
+            const A with = combine<A>(call.operation, before, A(unpack<T>(s->in[lane])));
+            s->out[lane] = pack<T>(inclusive ? with : before);
             before = with;
         });
     }
 }
 
 template <typename T, typename A>
-void reduce_or_scan(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call) {
+void reduce_or_scan(Simdgroup* s, uint32_t mask, const Call& call) {
     if (call.operation >= SimdOperation::kExclusiveSum &&
         call.operation <= SimdOperation::kInclusiveProduct) {
-        scan<T, A>(s, mask, parity, call);
+        scan<T, A>(s, mask, call);
     } else {
-        reduce<T, A>(s, mask, parity, call);
+        reduce<T, A>(s, mask, call);
     }
 }
 
-void reduce_bits(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call) {
+void reduce_bits(Simdgroup* s, uint32_t mask, const Call& call) {
     const uint32_t block = call.width == kSimdWidth ? ~0u : (1u << call.width) - 1;
     for (uint32_t first = 0; first < kSimdWidth; first += call.width) {
         const uint32_t members = mask & (block << first);
         uint64_t result = call.operation == SimdOperation::kAnd ? ~uint64_t{0} : 0;
         uint32_t voted = 0;
         for_each_lane(members, [&](uint32_t lane) {
-            const uint64_t value = s->in[parity][lane];
+            const uint64_t value = s->in[lane];
             if (value & 1) voted |= 1u << (lane - first);
             if (call.operation == SimdOperation::kAnd) result &= value;
             if (call.operation == SimdOperation::kOr) result |= value;
@@ -136,29 +136,28 @@ void reduce_bits(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call)
         if (call.operation == SimdOperation::kAny) result = voted != 0;
         if (call.operation == SimdOperation::kBallot) result = voted;
         if (call.operation == SimdOperation::kActiveMask) result = active;
-        for_each_lane(members, [&](uint32_t lane) { s->out[parity][lane] = result; });
+        for_each_lane(members, [&](uint32_t lane) { s->out[lane] = result; });
     }
 }
 
-void pick_first(Simdgroup* s, uint32_t mask, uint32_t parity, const Call& call) {
+void pick_first(Simdgroup* s, uint32_t mask, const Call& call) {
     const uint32_t block = call.width == kSimdWidth ? ~0u : (1u << call.width) - 1;
     for (uint32_t first = 0; first < kSimdWidth; first += call.width) {
         const uint32_t members = mask & (block << first);
         if (members == 0) continue;
         const uint32_t leader = uint32_t(std::countr_zero(members));
         for_each_lane(members, [&](uint32_t lane) {
-            s->out[parity][lane] =
-                call.operation == SimdOperation::kIsFirst ? lane == leader : s->in[parity][leader];
+            s->out[lane] = call.operation == SimdOperation::kIsFirst ? lane == leader : s->in[leader];
         });
     }
 }
 
-void run_collective(Simdgroup* s, uint32_t mask, uint32_t parity, const void* argument) {
+void run_collective(Simdgroup* s, uint32_t mask, const void* argument) {
     const Call& call = *static_cast<const Call*>(argument);
     switch (call.operation) {
         case SimdOperation::kBroadcastFirst:
         case SimdOperation::kIsFirst:
-            return pick_first(s, mask, parity, call);
+            return pick_first(s, mask, call);
         case SimdOperation::kAnd:
         case SimdOperation::kOr:
         case SimdOperation::kXor:
@@ -166,17 +165,54 @@ void run_collective(Simdgroup* s, uint32_t mask, uint32_t parity, const void* ar
         case SimdOperation::kAny:
         case SimdOperation::kBallot:
         case SimdOperation::kActiveMask:
-            return reduce_bits(s, mask, parity, call);
+            return reduce_bits(s, mask, call);
         default:
             break;
     }
     switch (call.type) {
 #define X(enumerator, suffix, type, accumulator) \
     case SimdType::enumerator:                   \
-        return reduce_or_scan<type, accumulator>(s, mask, parity, call);
+        return reduce_or_scan<type, accumulator>(s, mask, call);
         INGOT_METAL_SIMD_TYPES(X)
 #undef X
     }
+}
+
+// Undefined by Apple where a source lane takes no part; here the lane's own value.
+uint64_t shuffled(const Simdgroup* s, uint32_t mask, const Call& call, uint32_t lane) {
+    const uint32_t amount = s->amount[lane], modulo = s->modulo[lane];
+    const uint64_t own = s->in[lane];
+    const auto in = [&](uint32_t source) { return (mask >> source & 1) != 0 ? s->in[source] : own; };
+    const auto fill = [&](uint32_t source) { return (mask >> source & 1) != 0 ? s->in2[source] : own; };
+    const uint32_t within = call.width - 1, base = lane & ~within, k = lane - base;
+    const uint32_t block = modulo == 0 ? 0 : lane - lane % modulo, in_block = lane - block;
+    switch (call.operation) {
+        case SimdOperation::kShuffle:
+        case SimdOperation::kBroadcast:
+            return in(base + (amount & within));
+        case SimdOperation::kShuffleDown:
+            return k + amount < call.width ? in(lane + amount) : own;
+        case SimdOperation::kShuffleUp:
+            return k >= amount ? in(lane - amount) : own;
+        case SimdOperation::kShuffleXor:
+            return in(base + ((k ^ amount) & within));
+        case SimdOperation::kRotateDown:
+            return in(base + ((k + amount) & within));
+        case SimdOperation::kRotateUp:
+            return in(base + ((k - amount) & within));
+        case SimdOperation::kFillUp:
+            return in_block >= amount ? in(lane - amount) : fill((lane + modulo - amount) % kSimdWidth);
+        case SimdOperation::kFillDown:
+            return in_block + amount < modulo ? in((lane + amount) % kSimdWidth)
+                                              : fill((lane + amount - modulo) % kSimdWidth);
+        default:
+            return own;
+    }
+}
+
+void run_shuffle(Simdgroup* s, uint32_t mask, const void* argument) {
+    const Call& call = *static_cast<const Call*>(argument);
+    for_each_lane(mask, [&](uint32_t lane) { s->out[lane] = shuffled(s, mask, call, lane); });
 }
 
 bool is_shuffle(SimdOperation operation) {
@@ -186,46 +222,21 @@ bool is_shuffle(SimdOperation operation) {
 }  // namespace
 }  // namespace ingot::metal::fibers
 
-extern "C" uint64_t ingot_simd(ingot::metal::fibers::Lane* me, uint32_t operation, uint32_t type,
-                               uint32_t width, uint64_t value, uint64_t fill, uint32_t amount,
+extern "C" uint64_t ingot_simd(ingot::metal::fibers::Lane* me, uint32_t site, uint32_t operation,
+                               uint32_t type, uint32_t width, uint64_t value, uint64_t fill, uint32_t amount,
                                uint32_t modulo) {
     using namespace ingot::metal::fibers;
     Simdgroup* s = me->simdgroup;
     const uint32_t lane = me->lane;
-    const uint32_t parity = s->epoch & 1;
-    const auto op = SimdOperation(operation);
-    s->in[parity][lane] = value;
-    if (!is_shuffle(op)) {
-        const Call call{op, SimdType(type), width};
-        meet(me, run_collective, &call);
-        return s->out[parity][lane];
+    const Call call{SimdOperation(operation), SimdType(type), width};
+    s->in[lane] = value;
+    if (is_shuffle(call.operation)) {
+        s->in2[lane] = fill;
+        s->amount[lane] = amount;
+        s->modulo[lane] = modulo;
+        meet(me, site, run_shuffle, &call);
+    } else {
+        meet(me, site, run_collective, &call);
     }
-    s->in2[parity][lane] = fill;
-    meet(me, nullptr, nullptr);
-    const uint64_t* in = s->in[parity];
-    const uint32_t base = lane & ~(width - 1), k = lane - base;
-    const uint32_t block = modulo == 0 ? 0 : lane - lane % modulo, in_block = lane - block;
-    switch (op) {
-        case SimdOperation::kShuffle:
-        case SimdOperation::kBroadcast:
-            return in[base + (amount & (width - 1))];
-        case SimdOperation::kShuffleDown:
-            return k + amount < width ? in[lane + amount] : value;
-        case SimdOperation::kShuffleUp:
-            return k >= amount ? in[lane - amount] : value;
-        case SimdOperation::kShuffleXor:
-            return in[base + ((k ^ amount) & (width - 1))];
-        case SimdOperation::kRotateDown:
-            return in[base + ((k + amount) & (width - 1))];
-        case SimdOperation::kRotateUp:
-            return in[base + ((k - amount) & (width - 1))];
-        case SimdOperation::kFillUp:
-            return in_block >= amount ? in[lane - amount]
-                                      : s->in2[parity][(block + in_block + modulo - amount) % 32];
-        case SimdOperation::kFillDown:
-            return in_block + amount < modulo ? in[lane + amount]
-                                              : s->in2[parity][(block + in_block + amount - modulo) % 32];
-        default:
-            return value;
-    }
+    return s->out[lane];
 }

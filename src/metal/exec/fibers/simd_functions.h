@@ -37,8 +37,8 @@ enum class SimdType : uint32_t {
 
 }  // namespace ingot::metal::fibers
 
-// `width` is 32 (simdgroup) or 4 (quadgroup). `amount` is a lane, delta or mask; `modulo` the block of the
-// fills.
-extern "C" uint64_t ingot_simd(ingot::metal::fibers::Lane* me, uint32_t operation, uint32_t type,
-                               uint32_t width, uint64_t value, uint64_t fill, uint32_t amount,
+// `site` is the number of the call (scheduler.h). `width` is 32 (simdgroup) or 4 (quadgroup). `amount` is a
+// lane, delta or mask; `modulo` the block of the fills.
+extern "C" uint64_t ingot_simd(ingot::metal::fibers::Lane* me, uint32_t site, uint32_t operation,
+                               uint32_t type, uint32_t width, uint64_t value, uint64_t fill, uint32_t amount,
                                uint32_t modulo);

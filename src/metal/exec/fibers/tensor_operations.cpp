@@ -74,9 +74,8 @@ void run_reduction(const Reduction& r, const Lanes& from, const Lanes& to) {
     }
 }
 
-void reduce_for_simdgroup(Simdgroup* s, uint32_t mask, uint32_t parity, const void* argument) {
-    run_reduction(*static_cast<const Reduction*>(argument), {s->in[parity], mask, 0},
-                  {s->out[parity], mask, 0});
+void reduce_for_simdgroup(Simdgroup* s, uint32_t mask, const void* argument) {
+    run_reduction(*static_cast<const Reduction*>(argument), {s->in, mask, 0}, {s->out, mask, 0});
 }
 
 int thread_of_scope(const Lane& lane, uint32_t threads) {
@@ -152,9 +151,10 @@ extern "C" void ingot_cooperative_spoil(char* elements, uint32_t count, uint32_t
     }
 }
 
-extern "C" void ingot_cooperative_reduce(Lane* me, const char* from, char* to, uint32_t type, int32_t rows,
-                                         int32_t columns, uint32_t by_columns, uint32_t operation,
-                                         uint32_t identity_bits, uint32_t threads, uint32_t layout) {
+extern "C" void ingot_cooperative_reduce(Lane* me, uint32_t site, const char* from, char* to, uint32_t type,
+                                         int32_t rows, int32_t columns, uint32_t by_columns,
+                                         uint32_t operation, uint32_t identity_bits, uint32_t threads,
+                                         uint32_t layout) {
     const Reduction reduction{{CooperativeLayout(layout), int(threads), rows, columns},
                               TensorType(type),
                               by_columns != 0,
@@ -165,8 +165,7 @@ extern "C" void ingot_cooperative_reduce(Lane* me, const char* from, char* to, u
         return run_reduction(reduction, {&pointers[0], 1, 0}, {&pointers[1], 1, 0});
     }
     Simdgroup* s = me->simdgroup;
-    const uint32_t parity = s->epoch & 1;
-    s->in[parity][me->lane] = pointers[0];
-    s->out[parity][me->lane] = pointers[1];
-    meet(me, reduce_for_simdgroup, &reduction);
+    s->in[me->lane] = pointers[0];
+    s->out[me->lane] = pointers[1];
+    meet(me, site, reduce_for_simdgroup, &reduction);
 }

@@ -23,7 +23,7 @@ uint32_t ingot_cooperative_coordinate(ingot::metal::fibers::Lane* me, int32_t el
 void ingot_cooperative_spoil(char* elements, uint32_t count, uint32_t element_bytes);
 // Each element of `to` becomes the sum (0), minimum (1) or maximum (2) of the row (or column) its namesake in
 // `from` lies in, and of `identity`. A meeting of the simdgroup.
-void ingot_cooperative_reduce(ingot::metal::fibers::Lane* me, const char* from, char* to, uint32_t type,
-                              int32_t rows, int32_t columns, uint32_t by_columns, uint32_t operation,
-                              uint32_t identity_bits, uint32_t threads, uint32_t layout);
+void ingot_cooperative_reduce(ingot::metal::fibers::Lane* me, uint32_t site, const char* from, char* to,
+                              uint32_t type, int32_t rows, int32_t columns, uint32_t by_columns,
+                              uint32_t operation, uint32_t identity_bits, uint32_t threads, uint32_t layout);
 }

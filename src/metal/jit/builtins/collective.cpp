@@ -59,9 +59,9 @@ llvm::Value* meet_once(Emitter& emit, const SimdCall& call, llvm::Value* value, 
         return v ? b.CreateZExtOrTrunc(v, b.getInt32Ty()) : emit.u32(otherwise);
     };
     llvm::Value* lane = emit.call_runtime("ingot.lane", b.getPtrTy(), {}, true);
-    llvm::Value* bits = emit.call_collective(
-        "ingot_simd", b.getInt64Ty(),
-        {lane, emit.u32(uint32_t(call.operation)), emit.u32(uint32_t(call.type)), emit.u32(call.width),
+    llvm::Value* bits = emit.call_meeting(
+        "ingot_simd", b.getInt64Ty(), lane,
+        {emit.u32(uint32_t(call.operation)), emit.u32(uint32_t(call.type)), emit.u32(call.width),
          emit.to_bits(value), fill ? emit.to_bits(fill) : b.getInt64(0), u32_or(call.amount, 0),
          u32_or(call.modulo, kSimdWidth)});
     return emit.from_bits(bits, type);
@@ -146,6 +146,10 @@ bool lower_barrier(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
         emit.call_collective("ingot_barrier", b.getVoidTy(), {lane});
         return true;
     }
+    if (name == "ingot.hold") {
+        emit.call_meeting("ingot_simdgroup_barrier", b.getVoidTy(), lane, {});
+        return true;
+    }
     if (name != "simdgroup.barrier") return false;
     // Flags 0 order no memory: nothing to do between fibers, and products on both sides may share a meeting.
     llvm::LLVMContext& context = emit.module().getContext();
@@ -153,7 +157,7 @@ bool lower_barrier(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
     auto* done = llvm::BasicBlock::Create(context, "done", &emit.function());
     b.CreateCondBr(b.CreateICmpEQ(emit.arg(0), emit.u32(0)), done, orders);
     b.SetInsertPoint(orders);
-    emit.call_collective("ingot_simdgroup_barrier", b.getVoidTy(), {lane});
+    emit.call_meeting("ingot_simdgroup_barrier", b.getVoidTy(), lane, {});
     b.CreateBr(done);
     b.SetInsertPoint(done);
     return true;

@@ -1,5 +1,7 @@
 #include "metal/jit/builtins/emitter.h"
 
+#include "metal/jit/passes/block_order.h"
+
 namespace ingot::metal::jit {
 
 Emitter::Emitter(llvm::Function& function, PassState& state)
@@ -23,6 +25,15 @@ llvm::CallInst* Emitter::call_collective(llvm::StringRef name, llvm::Type* resul
     state_.meets = true;
     llvm::CallInst* call = call_runtime(name, result, arguments);
     call->getCalledFunction()->addFnAttr(llvm::Attribute::Convergent);
+    return call;
+}
+
+llvm::CallInst* Emitter::call_meeting(llvm::StringRef name, llvm::Type* result, llvm::Value* lane,
+                                      llvm::ArrayRef<llvm::Value*> arguments) {
+    llvm::SmallVector<llvm::Value*> all = {lane, u32(0)};
+    all.append(arguments.begin(), arguments.end());
+    llvm::CallInst* call = call_collective(name, result, all);
+    call->getCalledFunction()->addFnAttr(kMeetingAttribute);
     return call;
 }
 

@@ -31,6 +31,9 @@ class Emitter {
     // A runtime function that other threads take part in.
     llvm::CallInst* call_collective(llvm::StringRef name, llvm::Type* result,
                                     llvm::ArrayRef<llvm::Value*> arguments);
+    // One that lanes meet in: (lane, site, arguments...). The site is numbered later (passes/block_order.h).
+    llvm::CallInst* call_meeting(llvm::StringRef name, llvm::Type* result, llvm::Value* lane,
+                                 llvm::ArrayRef<llvm::Value*> arguments);
     // A runtime function of this thread alone, or one of the C library on floats (`pure`).
     llvm::CallInst* call_runtime(llvm::StringRef name, llvm::Type* result,
                                  llvm::ArrayRef<llvm::Value*> arguments, bool pure = false);

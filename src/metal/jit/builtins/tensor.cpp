@@ -115,15 +115,15 @@ llvm::Value* last_arg(Emitter& emit) {
 bool lower_run(Emitter& emit, llvm::StringRef operands) {
     if (operands == "any") {
         if (emit.num_args() != 8) return false;
-        emit.call_collective("ingot_matmul2d", emit.b().getVoidTy(),
-                             {lane(emit), flat(emit, emit.arg(0)), flat(emit, emit.arg(1)), emit.arg(2),
-                              flat(emit, emit.arg(3)), emit.arg(4), flat(emit, emit.arg(5)), emit.arg(6),
-                              emit.arg(7), layout(emit)});
+        emit.call_meeting(
+            "ingot_matmul2d", emit.b().getVoidTy(), lane(emit),
+            {flat(emit, emit.arg(0)), flat(emit, emit.arg(1)), emit.arg(2), flat(emit, emit.arg(3)),
+             emit.arg(4), flat(emit, emit.arg(5)), emit.arg(6), emit.arg(7), layout(emit)});
         return true;
     }
     llvm::SmallVector<llvm::StringRef> parts;
     operands.split(parts, '_');
-    llvm::SmallVector<llvm::Value*> arguments{lane(emit), emit.arg(0)};
+    llvm::SmallVector<llvm::Value*> arguments{emit.arg(0)};
     unsigned argument = 1;
     size_t at = 0;
     for (int i = 0; i < 3; ++i) {
@@ -138,7 +138,7 @@ bool lower_run(Emitter& emit, llvm::StringRef operands) {
     if (at != parts.size() || argument + 1 != emit.num_args()) return false;
     arguments.push_back(last_arg(emit));
     arguments.push_back(layout(emit));
-    emit.call_collective("ingot_matmul2d", emit.b().getVoidTy(), arguments);
+    emit.call_meeting("ingot_matmul2d", emit.b().getVoidTy(), lane(emit), arguments);
     return true;
 }
 
@@ -176,10 +176,10 @@ bool lower_reduce(Emitter& emit, llvm::StringRef rest) {
     const bool by_columns = rest == "columns_any";
     if ((!by_columns && rest != "rows_any") || emit.num_args() != 14) return false;
     const Shape shape = stored_shape(emit);
-    emit.call_collective(
-        "ingot_cooperative_reduce", emit.b().getVoidTy(),
-        {lane(emit), flat(emit, emit.arg(8)), flat(emit, emit.arg(9)), emit.arg(10), shape.rows,
-         shape.columns, emit.u32(by_columns), emit.arg(11), emit.arg(12), emit.arg(13), layout(emit)});
+    emit.call_meeting(
+        "ingot_cooperative_reduce", emit.b().getVoidTy(), lane(emit),
+        {flat(emit, emit.arg(8)), flat(emit, emit.arg(9)), emit.arg(10), shape.rows, shape.columns,
+         emit.u32(by_columns), emit.arg(11), emit.arg(12), emit.arg(13), layout(emit)});
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
+#include <llvm/IR/Module.h>
 
 namespace ingot::metal::jit::lanes {
 

@@ -6,6 +6,9 @@
 
 #include <string>
 
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
 #include "metal/jit/lanes/analysis.h"
 #include "metal/jit/lanes/lane_builder.h"
 

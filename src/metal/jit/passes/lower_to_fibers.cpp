@@ -1,6 +1,6 @@
 // Chooses the fibers executor: the entry takes the running thread's record (fibers/lane.h), context calls
-// become loads from it, collectives become calls of the fiber runtime. After this pass an unknown function is
-// an error.
+// become loads from it, collectives become calls of the fiber runtime, numbered in the order in which lanes
+// get to them. After this pass an unknown function is an error.
 #include <map>
 #include <set>
 
@@ -11,6 +11,7 @@
 
 #include "metal/jit/builtins/emitter.h"
 #include "metal/jit/context_builder.h"
+#include "metal/jit/passes/block_order.h"
 #include "metal/jit/passes/inlining.h"
 #include "metal/jit/passes/passes.h"
 
@@ -105,6 +106,9 @@ Result<void> lower_to_fibers(llvm::Module& module, PassState& state) {
     define_builtins(module, state, kFamilies);
     INGOT_TRY(refuse_unknown(module));
     INGOT_TRY(inline_into_entry(module));
+    for (llvm::Function& function : module) {
+        if (!function.isDeclaration()) number_meetings(function);
+    }
     return add_lane(module);
 }
 
