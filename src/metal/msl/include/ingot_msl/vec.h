@@ -271,7 +271,8 @@ constexpr vec<T, N> from_lanes(native<T, N> lanes) {
     return result;
 }
 
-// By which a class with a member named like a swizzle tells that one from others (the front end's swizzles.cpp).
+// By which a class with a member named like a swizzle tells that one from others (the front end's
+// swizzles.cpp).
 template <int... I>
 struct swizzle_of {};
 template <typename Member, int... I>
