@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "llm/backend/index_check.h"
+
 namespace ingot::cpu {
 
 using graph::Op;
@@ -175,14 +177,8 @@ Result<void> Compiler::fused_ffn() {
 void Compiler::check_range(size_t role, uint32_t limit, std::string_view what) {
     const std::span<const int32_t> values = ints(role);
     if (!checked_.emplace(values.data(), values.size(), limit).second) return;
-    program_->prologue_.push_back([values, limit, what, label = graph_.label(bound_->id)]() -> Result<void> {
-        for (int32_t value : values) {
-            if (value < 0 || uint32_t(value) >= limit) {
-                return fail(ErrorKind::kInvalidArgument, "{}: {} {}; 0 to {} are accepted", label, what,
-                            value, limit - 1);
-            }
-        }
-        return {};
+    program_->prologue_.push_back([values, limit, what, label = graph_.label(bound_->id)] {
+        return check_indices(values, limit, label, what);
     });
 }
 
