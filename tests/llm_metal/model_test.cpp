@@ -5,38 +5,14 @@
 #include <gmock/gmock.h>
 
 #include "llm/engine/engine.h"
-#include "llm/model/golden.h"
+#include "llm/model/expect_golden.h"
 
 namespace ingot {
 namespace {
 
-constexpr float kTolerance = 2e-4f;
-constexpr float kF16KvTolerance = 2e-2f;
-
 std::unique_ptr<Engine> load(const std::string& name, EngineOptions options = {}) {
     options.device = "metal";
-    if (!options.kv_format) options.kv_format = kv::Format::kF32;
-    auto engine = Engine::load(tiny_model_path(name), options);
-    EXPECT_TRUE(engine) << engine.error().describe();
-    return std::move(*engine);
-}
-
-TokenId argmax(std::span<const float> logits) {
-    return TokenId(std::ranges::max_element(logits) - logits.begin());
-}
-
-void expect_golden(Engine& engine, const Golden& golden, TokenId length, float tolerance = kTolerance) {
-    SCOPED_TRACE(fmt::format("prompt of {} tokens", length));
-    engine.truncate(0);
-    const std::vector<TokenId> greedy = golden.greedy(length);
-    auto logits = engine.forward(golden.prompt(length));
-    for (size_t step = 0;; ++step) {
-        ASSERT_TRUE(logits) << logits.error().describe();
-        ASSERT_LE(max_difference(*logits, golden.logits(length, step)), tolerance) << "decode step " << step;
-        ASSERT_EQ(argmax(*logits), greedy[step]) << "decode step " << step;
-        if (step + 1 == greedy.size()) break;
-        logits = engine.forward(std::span(&greedy[step], 1));
-    }
+    return load_tiny(name, std::move(options));
 }
 
 class MetalModel : public testing::TestWithParam<const char*> {

@@ -1,51 +1,19 @@
 // Every architecture's logits against transformers in float32: weights F32, KV cache f32.
-#include "golden.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "expect_golden.h"
 #include "llm/engine/engine.h"
 #include "patched_model.h"
 
 namespace ingot {
 namespace {
 
-constexpr float kTolerance = 2e-4f;
-// Keys and values rounded to 11 bits, several layers deep.
-constexpr float kF16KvTolerance = 2e-2f;
-
-std::unique_ptr<Engine> load(const std::string& name, EngineOptions options = {}) {
-    if (!options.kv_format) options.kv_format = kv::Format::kF32;
-    auto engine = Engine::load(tiny_model_path(name), options);
-    EXPECT_TRUE(engine) << engine.error().describe();
-    return std::move(*engine);
-}
-
-TokenId argmax(std::span<const float> logits) {
-    return TokenId(std::ranges::max_element(logits) - logits.begin());
-}
-
-// Prefill and greedy decode of one golden prompt on an engine that is empty.
-void expect_golden(Engine& engine, const Golden& golden, TokenId length, float tolerance = kTolerance) {
-    SCOPED_TRACE(fmt::format("prompt of {} tokens", length));
-    const std::vector<TokenId> greedy = golden.greedy(length);
-    auto logits = engine.forward(golden.prompt(length));
-    for (size_t step = 0;; ++step) {
-        ASSERT_TRUE(logits) << logits.error().describe();
-        ASSERT_LE(max_difference(*logits, golden.logits(length, step)), tolerance) << "decode step " << step;
-        ASSERT_EQ(argmax(*logits), greedy[step]) << "decode step " << step;
-        if (step + 1 == greedy.size()) break;
-        logits = engine.forward(std::span(&greedy[step], 1));
-    }
-    EXPECT_EQ(engine.num_tokens(), uint32_t(length) + greedy.size() - 1);
-}
-
 void expect_all_golden(Engine& engine, const Golden& golden, float tolerance = kTolerance) {
     for (const TokenId length : golden.lengths()) {
-        engine.truncate(0);
         expect_golden(engine, golden, length, tolerance);
     }
 }
@@ -56,7 +24,7 @@ class GoldenLogits : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(GoldenLogits, WithWholePrompts) {
-    const auto engine = load(GetParam());
+    const auto engine = load_tiny(GetParam());
     EXPECT_THAT(engine->stats().backend, testing::StartsWith("cpu"));
     expect_all_golden(*engine, golden_);
 }
@@ -64,31 +32,31 @@ TEST_P(GoldenLogits, WithWholePrompts) {
 TEST_P(GoldenLogits, WithChunkedPrompts) {
     for (const uint32_t batch : {1u, 16u, 33u}) {
         SCOPED_TRACE(fmt::format("batch {}", batch));
-        expect_all_golden(*load(GetParam(), {.batch = batch}), golden_);
+        expect_all_golden(*load_tiny(GetParam(), {.batch = batch}), golden_);
     }
 }
 
 TEST_P(GoldenLogits, WithoutFusedNodes) {
-    expect_all_golden(*load(GetParam(), {.fuse = false}), golden_);
+    expect_all_golden(*load_tiny(GetParam(), {.fuse = false}), golden_);
 }
 
 TEST_P(GoldenLogits, OnOneThreadAndOnThree) {
     for (const uint32_t threads : {1u, 3u}) {
-        const auto engine = load(GetParam(), {.threads = threads});
+        const auto engine = load_tiny(GetParam(), {.threads = threads});
         EXPECT_EQ(engine->threads(), threads);
         expect_all_golden(*engine, golden_);
     }
 }
 
 TEST_P(GoldenLogits, WithAHalfPrecisionCache) {
-    expect_all_golden(*load(GetParam(), {.kv_format = kv::Format::kF16}), golden_, kF16KvTolerance);
+    expect_all_golden(*load_tiny(GetParam(), {.kv_format = kv::Format::kF16}), golden_, kF16KvTolerance);
 }
 
 TEST_P(GoldenLogits, AtEveryPosition) {
     const TokenId length = std::ranges::max(golden_.lengths());
     const size_t stride = golden_.column_stride();
     for (const uint32_t batch : {512u, 20u}) {
-        const auto engine = load(GetParam(), {.batch = batch});
+        const auto engine = load_tiny(GetParam(), {.batch = batch});
         for (const size_t first : {size_t(0), size_t(length) / 2, size_t(length) - 1}) {
             engine->truncate(0);
             size_t expected = first;
@@ -109,7 +77,7 @@ TEST_P(GoldenLogits, AtEveryPosition) {
 TEST_P(GoldenLogits, AfterTruncatingAndRunningTheRestAgain) {
     const TokenId length = std::ranges::max(golden_.lengths());
     const std::vector<TokenId> prompt = golden_.prompt(length);
-    const auto engine = load(GetParam());
+    const auto engine = load_tiny(GetParam());
     ASSERT_TRUE(engine->forward(prompt));
     for (const uint32_t kept : {1u, 40u, uint32_t(length) - 1}) {
         engine->truncate(kept);
@@ -125,7 +93,7 @@ TEST_P(GoldenLogits, AfterTruncatingAndRunningTheRestAgain) {
 
 TEST_P(GoldenLogits, TrapALongPromptThenAShortOneInOneEngine) {
     const auto [shortest, longest] = std::ranges::minmax(golden_.lengths());
-    const auto engine = load(GetParam());
+    const auto engine = load_tiny(GetParam());
     expect_golden(*engine, golden_, longest);
     engine->truncate(0);
     expect_golden(*engine, golden_, shortest);
