@@ -78,8 +78,8 @@ struct Quantized {
 };
 
 // out[m][n] of x[m][k] and the matrix stored [n][k] (`transposed`) or [k][n].
-void multiply(const Array& x, size_t x_at, const Quantized& w, int matrix, bool transposed, int m,
-              double* out) {
+void quantized_product(const Array& x, size_t x_at, const Quantized& w, int matrix, bool transposed, int m,
+                       double* out) {
     const int n = transposed ? w.rows : w.columns, k = transposed ? w.columns : w.rows;
     std::vector<double> decoded(size_t(n) * k);
     for (int j = 0; j < n; ++j) {
@@ -96,7 +96,7 @@ void multiply(const Array& x, size_t x_at, const Quantized& w, int matrix, bool 
 }
 
 // Weights are decoded to the activations' type before they are multiplied.
-double tolerance(Type type) {
+double quantized_tolerance(Type type) {
     return type == kF32 ? 1e-5 : 2 * rounding(type);
 }
 
@@ -134,13 +134,13 @@ void add_product(Cases& cases, Mode mode, const Product& p) {
                          Array x = random_array(mode.type, size_t(p.m) * p.k, 5),
                                y = constant_array(mode.type, size_t(p.m) * p.n, 77);
                          std::vector<double> expected(y.size());
-                         multiply(x, 0, w, 0, p.transposed, p.m, expected.data());
+                         quantized_product(x, 0, w, 0, p.transposed, p.m, expected.data());
                          auto dispatch = session.kernel(name);
                          add_weights(dispatch, w, p.blank);
                          dispatch.add(x).add(y).add(p.k).add(p.n);
                          if (p.takes_m) dispatch.add(p.m);
                          dispatch.groups(p.groups, p.threads);
-                         session.near(y, expected, tolerance(mode.type));
+                         session.near(y, expected, quantized_tolerance(mode.type));
                      }});
 }
 
@@ -207,15 +207,17 @@ void add_products(Cases& cases, Mode mode) {
                  true,
                  {up(ragged_n, 64), up(m, 64), 1},
                  {32, 2, 2}});
-    // A quarter of 64 values is at least a word.
+    // A quarter of a row is at least a word, and a row at least a group, as the host sees to: kernels for
+    // 64 columns in groups of 128 exist, but take every row's scale from the first.
     if (mode.bits == 2 || mode.bits == 4 || mode.bits == 8) {
+        const int columns = std::max(mode.group, 64);
         add_product(cases, mode,
                     {"qmv_quad",
-                     "_d_64_batch_0",
+                     columns == 64 ? "_d_64_batch_0" : "_d_128_batch_0",
                      true,
                      2,
                      ragged_n,
-                     64,
+                     columns,
                      false,
                      false,
                      {2, up(ragged_n, 64), 1},
@@ -236,7 +238,7 @@ void add_products(Cases& cases, Mode mode) {
 }
 
 // Partial results along k, summed here.
-void add_split_k(Cases& cases, Mode mode) {
+void add_quantized_split_k(Cases& cases, Mode mode) {
     const int parts = 4, m = 37, n = 64, k = parts * std::max(mode.group, 32) * 2;
     const std::string name = std::string(mode.name) + "_qmm_t_splitk_" + mode.suffix() + "_alN_true";
     cases.push_back({"quantized", name, "", [=](Session& session) {
@@ -244,7 +246,7 @@ void add_split_k(Cases& cases, Mode mode) {
                          Array x = random_array(mode.type, m * k, 6), partial(kF32, parts * m * n),
                                y(kF32, m * n);
                          std::vector<double> expected(y.size());
-                         multiply(x, 0, w, 0, true, m, expected.data());
+                         quantized_product(x, 0, w, 0, true, m, expected.data());
                          auto dispatch = session.kernel(name);
                          add_weights(dispatch, w, false);
                          dispatch.add(x).add(partial).add(k).add(n).add(m);
@@ -255,13 +257,13 @@ void add_split_k(Cases& cases, Mode mode) {
                              for (int part = 0; part < parts; ++part) sum += partial.get(part * m * n + i);
                              y.set(i, sum);
                          }
-                         session.near(y, expected, tolerance(mode.type));
+                         session.near(y, expected, quantized_tolerance(mode.type));
                      }});
 }
 
 // y[i] = x[lhs[i]] * w[rhs[i]].
-void add_gather(Cases& cases, Mode mode, const char* kernel, const char* after, bool transposed, int m,
-                Size3 groups, Size3 threads) {
+void add_quantized_gather(Cases& cases, Mode mode, const char* kernel, const char* after, bool transposed,
+                          int m, Size3 groups, Size3 threads) {
     const std::string name = std::string(mode.name) + "_" + kernel + "_" + mode.suffix() + after;
     const bool takes_m = std::string(kernel).find("qmm") != std::string::npos;
     cases.push_back({"quantized", name, "", [=](Session& session) {
@@ -273,8 +275,8 @@ void add_gather(Cases& cases, Mode mode, const char* kernel, const char* after, 
                                rhs = array_of(kU32, std::vector<int>{1, 1, 0, 2});
                          std::vector<double> expected(y.size());
                          for (int i = 0; i < picks; ++i) {
-                             multiply(x, size_t(lhs.get(i)) * m * k, w, int(rhs.get(i)), transposed, m,
-                                      &expected[size_t(i) * m * n]);
+                             quantized_product(x, size_t(lhs.get(i)) * m * k, w, int(rhs.get(i)), transposed,
+                                               m, &expected[size_t(i) * m * n]);
                          }
                          auto dispatch = session.kernel(name);
                          add_weights(dispatch, w, true);
@@ -293,23 +295,24 @@ void add_gather(Cases& cases, Mode mode, const char* kernel, const char* after, 
                          if (mode.affine()) dispatch.add(scale_strides);
                          dispatch.add(1).add(picks).add(int64_t{1}).add(int64_t{1});
                          dispatch.groups({groups.x, groups.y, picks}, threads);
-                         session.near(y, expected, tolerance(mode.type));
+                         session.near(y, expected, quantized_tolerance(mode.type));
                      }});
 }
 
 void add_gathers(Cases& cases, Mode mode) {
-    add_gather(cases, mode, "gather_qmv", "", true, 1, {1, 16, 1}, {32, 2, 1});
-    if (mode.bits != 1) add_gather(cases, mode, "gather_qmv_fast", "", true, 1, {1, 16, 1}, {32, 2, 1});
-    add_gather(cases, mode, "gather_qvm", "", false, 1, {1, up(128, 2 * std::min(mode.group, 32)), 1},
-               {32, 2, 1});
-    add_gather(cases, mode, "gather_qmm_t", "_alN_true", true, 37, {4, 2, 1}, {32, 2, 2});
-    add_gather(cases, mode, "gather_qmm_n", "", false, 37, {4, 2, 1}, {32, 2, 2});
-    add_gather(cases, mode, "gather_qmm_t_nax", "_bm64_bn64_bk64_wm2_wn2_alN_true", true, 37, {2, 1, 1},
-               {32, 2, 2});
+    add_quantized_gather(cases, mode, "gather_qmv", "", true, 1, {1, 16, 1}, {32, 2, 1});
+    if (mode.bits != 1)
+        add_quantized_gather(cases, mode, "gather_qmv_fast", "", true, 1, {1, 16, 1}, {32, 2, 1});
+    add_quantized_gather(cases, mode, "gather_qvm", "", false, 1,
+                         {1, up(128, 2 * std::min(mode.group, 32)), 1}, {32, 2, 1});
+    add_quantized_gather(cases, mode, "gather_qmm_t", "_alN_true", true, 37, {4, 2, 1}, {32, 2, 2});
+    add_quantized_gather(cases, mode, "gather_qmm_n", "", false, 37, {4, 2, 1}, {32, 2, 2});
+    add_quantized_gather(cases, mode, "gather_qmm_t_nax", "_bm64_bn64_bk64_wm2_wn2_alN_true", true, 37,
+                         {2, 1, 1}, {32, 2, 2});
 }
 
 // Rows of x come in groups; each group has a matrix.
-void add_gather_rhs(Cases& cases, Mode mode, bool nax, bool transposed) {
+void add_quantized_gather_rhs(Cases& cases, Mode mode, bool nax, bool transposed) {
     const int tile_m = nax ? 64 : 16, tile_n = nax ? 64 : 32;
     const std::string name = std::string(mode.name) + "_gather_qmm_rhs_" + (nax ? "nax_" : "") + "n" +
                              (transposed ? "t_" : "n_") + mode.suffix() +
@@ -322,8 +325,9 @@ void add_gather_rhs(Cases& cases, Mode mode, bool nax, bool transposed) {
                                offsets = array_of(kI32, starts);
                          std::vector<double> expected(y.size());
                          for (int g = 0; g < matrices; ++g) {
-                             multiply(x, size_t(starts[g]) * k, w, g, transposed, starts[g + 1] - starts[g],
-                                      expected.data() + size_t(starts[g]) * n);
+                             quantized_product(x, size_t(starts[g]) * k, w, g, transposed,
+                                               starts[g + 1] - starts[g],
+                                               expected.data() + size_t(starts[g]) * n);
                          }
                          auto dispatch = session.kernel(name, {{200, false}, {201, true}, {202, true}});
                          dispatch.add(x);
@@ -331,7 +335,7 @@ void add_gather_rhs(Cases& cases, Mode mode, bool nax, bool transposed) {
                          dispatch.add(offsets).add(y).add(m).add(n).add(k).add(matrices);
                          dispatch.groups({up(n, tile_n), up(m, tile_m) + matrices, 1},
                                          nax ? Size3{32, 2, 2} : Size3{32, 2, 1});
-                         session.near(y, expected, tolerance(mode.type));
+                         session.near(y, expected, quantized_tolerance(mode.type));
                      }});
 }
 
@@ -349,7 +353,7 @@ void add_dequantize(Cases& cases, Mode mode) {
              add_weights(dispatch, w, true);
              const int bits = mode.bits, values = bits == 3 || bits == 5 ? 8 : bits == 6 ? 4 : 8 / bits;
              dispatch.buffer(3, y).threads({uint32_t(rows * columns / values), 1, 1}, {256, 1, 1});
-             session.near(y, expected, tolerance(mode.type));
+             session.near(y, expected, quantized_tolerance(mode.type));
          }});
 }
 
@@ -394,12 +398,13 @@ Cases mlx_quantized_cases() {
                           {"mxfp4", 4, 32, kF16},  {"mxfp8", 8, 32, kF32},    {"nvfp4", 4, 16, kBf16}};
     for (const Mode& mode : modes) {
         add_products(cases, mode);
-        add_split_k(cases, mode);
+        add_quantized_split_k(cases, mode);
         add_gathers(cases, mode);
         add_dequantize(cases, mode);
         if (mode.affine()) add_quantize(cases, mode);
         for (const bool nax : {false, true}) {
-            for (const bool transposed : {false, true}) add_gather_rhs(cases, mode, nax, transposed);
+            for (const bool transposed : {false, true})
+                add_quantized_gather_rhs(cases, mode, nax, transposed);
         }
     }
     return cases;

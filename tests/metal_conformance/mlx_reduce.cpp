@@ -18,7 +18,7 @@ struct FoldRow {
     std::vector<Type> types;
 };
 
-double log_add_exp(double a, double b) {
+double log_sum_of_two(double a, double b) {
     if (std::isinf(a)) return b;
     return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
 }
@@ -348,7 +348,7 @@ void add_scans(Cases& cases) {
         add_scan(cases, "min", INFINITY, smallest, kI32, false, true, strided);
         add_scan(cases, "min", INFINITY, smallest, kF32, true, true, strided);
         add_scan(cases, "prod", 1, product, kF32, false, true, strided);
-        add_scan(cases, "logaddexp", -INFINITY, log_add_exp, kF32, false, true, strided);
+        add_scan(cases, "logaddexp", -INFINITY, log_sum_of_two, kF32, false, true, strided);
     }
 }
 

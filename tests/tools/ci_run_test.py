@@ -10,12 +10,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CLOSING_TESTS = "100% tests passed, 0 tests failed out of 40"
 CLOSING_CHECKS = "15 passed, 0 failed"
+CLOSING_METAL_CHECKS = "200 passed, 0 failed"
 
 
 class CiRun(unittest.TestCase):
     def run_ci(self, outputs=None, failing=()):
         """The closing line and the exit code, with these outputs of make's targets."""
-        outputs = {"test": CLOSING_TESTS, "conformance": CLOSING_CHECKS} | (outputs or {})
+        outputs = {"test": CLOSING_TESTS, "conformance": CLOSING_CHECKS,
+                   "conformance-metal": CLOSING_METAL_CHECKS} | (outputs or {})
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / ".ci").mkdir()
@@ -30,18 +32,20 @@ class CiRun(unittest.TestCase):
         return done.stdout.splitlines()[-1], done.returncode
 
     def test_tests_and_checks_are_added(self):
-        self.assertEqual(("55 passed, 0 failed", 0), self.run_ci())
+        self.assertEqual(("255 passed, 0 failed", 0), self.run_ci())
 
     def test_failed_tests_and_checks_are_counted(self):
-        outputs = {"test": "95% tests passed, 2 tests failed out of 40", "conformance": "14 passed, 1 failed"}
-        self.assertEqual(("52 passed, 3 failed", 1), self.run_ci(outputs, ("test", "conformance")))
+        outputs = {"test": "95% tests passed, 2 tests failed out of 40", "conformance": "14 passed, 1 failed",
+                   "conformance-metal": "196 passed, 4 failed"}
+        self.assertEqual(("248 passed, 7 failed", 1),
+                         self.run_ci(outputs, ("test", "conformance", "conformance-metal")))
 
     def test_a_step_that_fails_without_a_count_counts(self):
-        self.assertEqual(("55 passed, 1 failed", 1), self.run_ci(failing=("check-format",)))
-        self.assertEqual(("15 passed, 1 failed", 1), self.run_ci({"test": "error: no compiler"}, ("test",)))
+        self.assertEqual(("255 passed, 1 failed", 1), self.run_ci(failing=("check-format",)))
+        self.assertEqual(("215 passed, 1 failed", 1), self.run_ci({"test": "error: no compiler"}, ("test",)))
 
     def test_no_test_at_all_is_a_failure(self):
-        self.assertEqual(("0 passed, 1 failed", 1), self.run_ci({"test": "", "conformance": ""}))
+        self.assertEqual(("0 passed, 1 failed", 1), self.run_ci({"test": "", "conformance": "", "conformance-metal": ""}))
 
 
 if __name__ == "__main__":
