@@ -196,7 +196,7 @@ def main() -> int:
         check_library(arguments.program, library, ["--compile", *sample], counts)
     for macro in GGML_KERNELS:
         check_sources(arguments.program, macro, 0 if arguments.all else SOURCES_SAMPLE, generator, counts)
-    corpora = ["mlx26", "mlx14"]
+    corpora = ["mlx26", "mlx14", "ggml"]
     check_tests(arguments.tests, corpora, 0 if arguments.all else TESTS_SAMPLE, generator, counts)
     print(f"{counts.passed} passed, {counts.failed} failed")
     return 1 if counts.failed or not counts.passed else 0

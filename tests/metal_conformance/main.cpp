@@ -37,12 +37,9 @@ void register_cases(Corpus& corpus, const Cases& cases) {
     }
 }
 
-Cases mlx_cases() {
+Cases join(std::initializer_list<Cases (*)()> tables) {
     Cases all;
-    for (const auto table : {mlx_elementwise_cases, mlx_reduce_cases, mlx_gemm_cases, mlx_quantized_cases}) {
-        const Cases part = table();
-        all.insert(all.end(), part.begin(), part.end());
-    }
+    for (const auto table : tables) std::ranges::copy(table(), std::back_inserter(all));
     return all;
 }
 
@@ -54,12 +51,16 @@ int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
     const auto mlx_26 = library_corpus("mlx26", "metal/mlx-26.0/mlx.metallib"),
                mlx_14 = library_corpus("mlx14", "metal/mlx-14.0/mlx.metallib");
-    const Cases mlx = mlx_cases();
+    const Cases mlx = join({mlx_elementwise_cases, mlx_reduce_cases, mlx_gemm_cases, mlx_quantized_cases});
     register_cases(*mlx_26, mlx);
     // The library for macOS 14 lacks what Metal 4 brought.
     Cases older;
     std::ranges::copy_if(mlx, std::back_inserter(older),
                          [&](const Case& one) { return mlx_14->has(one.kernel); });
     register_cases(*mlx_14, older);
+    const auto ggml = ggml_corpus();
+    const Cases ggml_cases =
+        join({ggml_matrix_cases, ggml_attention_cases, ggml_memory_cases, ggml_other_cases});
+    register_cases(*ggml, ggml_cases);
     return RUN_ALL_TESTS();
 }

@@ -10,7 +10,10 @@ Cases mlx_elementwise_cases();
 Cases mlx_reduce_cases();
 Cases mlx_gemm_cases();
 Cases mlx_quantized_cases();
-Cases mlx_attention_cases();
-Cases mlx_other_cases();
+// ggml's, from source.
+Cases ggml_matrix_cases();
+Cases ggml_attention_cases();
+Cases ggml_memory_cases();
+Cases ggml_other_cases();
 
 }  // namespace ingot::metal::conformance
