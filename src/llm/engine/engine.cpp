@@ -201,7 +201,8 @@ Backend::Progress share_of(const std::function<bool(float)>& progress, float fro
     };
 }
 
-Result<std::unique_ptr<Backend>> make_cpu_backend(uint32_t threads, const gguf::File& file) {
+Result<std::unique_ptr<Backend>> make_cpu_backend(uint32_t threads, const std::string& isa,
+                                                  const gguf::File& file) {
     // A packed weight is not read from the file again.
     const auto release = [&file](std::span<const std::byte> part_of_tensor) {
         gguf::TensorInfo part;
@@ -209,7 +210,7 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(uint32_t threads, const gguf::
         file.release(part);
     };
     INGOT_ASSIGN(auto backend,
-                 cpu::CpuBackend::create({.threads = threads, .isa = {}, .on_packed = release}));
+                 cpu::CpuBackend::create({.threads = threads, .isa = isa, .on_packed = release}));
     return backend;
 }
 
@@ -231,7 +232,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
         INGOT_ASSIGN(backend, mtl::MetalBackend::create({.mappings = file->mappings()}));
     } else {
         threads = options.threads != 0 ? options.threads : num_physical_cores();
-        INGOT_ASSIGN(backend, make_cpu_backend(threads, *file));
+        INGOT_ASSIGN(backend, make_cpu_backend(threads, options.isa, *file));
     }
     const auto packing = share_of(options.progress, 0.5f, 1.0f);
     auto engine = std::make_unique<GraphEngine>(std::move(options), std::move(file), std::move(model),

@@ -28,6 +28,8 @@ struct EngineOptions {
     uint32_t context = 0;  // KV cells; 0: the model's training context, at most 4096
     uint32_t batch = 512;  // most tokens per graph; longer input is run in chunks
     std::string device = "cpu";
+    std::string isa =
+        {};  // of the cpu, as kernels/isa.h spells it; empty: the best one, or what INGOT_ISA says
     bool fuse = true;
     // Of cached keys and values; none: chosen by their size (model/memory.h).
     std::optional<kv::Format> kv_format = {};

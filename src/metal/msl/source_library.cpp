@@ -44,6 +44,28 @@ DiskCache& source_cache() {
     return cache;
 }
 
+// A key for what clang makes of a text of this kind.
+CacheKey clang_key(std::string_view kind, const Clang& clang) {
+    CacheKey key;
+    key.add(kind).add(headers_hash()).add(clang.path());
+    return key;
+}
+
+// Kept on disk if the text can include nothing but the library's headers.
+Result<std::string> preprocess(const Clang& clang, std::string_view text, const Clang::Preprocessing& options,
+                               const ChildLimits& limits) {
+    if (!options.folder.empty() || !options.folders.empty()) return clang.preprocess(text, options, limits);
+    CacheKey parts = clang_key("preprocess", clang);
+    parts.add(text).add(options.file);
+    for (const std::string& macro : options.macros) parts.add(macro);
+    const std::string key = parts.finish();
+    if (const auto found = source_cache().find(key))
+        return std::string(reinterpret_cast<const char*>(found->data()), found->size());
+    INGOT_ASSIGN(std::string preprocessed, clang.preprocess(text, options, limits));
+    source_cache().store(key, std::as_bytes(std::span(preprocessed)));
+    return preprocessed;
+}
+
 }  // namespace
 
 Result<SourceLibrary> SourceLibrary::open(std::string_view text, const SourceOptions& options) {
@@ -59,7 +81,7 @@ Result<SourceLibrary> SourceLibrary::open(std::string_view text, const SourceOpt
     INGOT_ASSIGN(preprocessing.macros, standard_macros(options.standard));
     if (options.fast_math) preprocessing.macros.emplace_back("__FAST_MATH__=1");
     preprocessing.macros.insert(preprocessing.macros.end(), options.macros.begin(), options.macros.end());
-    INGOT_ASSIGN(std::string preprocessed, clang.preprocess(text, preprocessing, options.limits));
+    INGOT_ASSIGN(std::string preprocessed, preprocess(clang, text, preprocessing, options.limits));
     if (options.strict) {
         INGOT_ASSIGN(Program strict, Program::rewrite(preprocessed, options.file, true));
         library.strict_program_ = std::make_shared<const Program>(std::move(strict));
@@ -113,7 +135,10 @@ Clang::Compilation SourceLibrary::compilation(bool check_only) const {
 Result<void> SourceLibrary::check() const {
     INGOT_ASSIGN(const Clang clang, Clang::find());
     INGOT_ASSIGN(const std::string unit, program_->translation_unit(nullptr));
+    const std::string key = clang_key("check", clang).add(unit).add(uint64_t(options_.fast_math)).finish();
+    if (source_cache().find(key)) return {};
     INGOT_TRY(clang.compile(unit, compilation(true), options_.limits));
+    source_cache().store(key, std::as_bytes(std::span("ok", 2)));
     return {};
 }
 

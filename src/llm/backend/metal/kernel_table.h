@@ -79,15 +79,16 @@ struct WeightFormat {
     QuantType type;
     std::string_view name;  // in function names
     uint32_t row_multiple;
+    uint32_t unit;             // elements that a thread decodes at once (Format::kVectors vectors)
     uint32_t alignment_bytes;  // of a row, for the loads of kernels/formats.metal
 };
 inline constexpr std::array kWeightFormats = {
-    WeightFormat{QuantType::kF32, "f32", 4, 16},    WeightFormat{QuantType::kF16, "f16", 4, 8},
-    WeightFormat{QuantType::kBF16, "bf16", 4, 8},   WeightFormat{QuantType::kQ4_0, "q4_0", 32, 2},
-    WeightFormat{QuantType::kQ4_1, "q4_1", 32, 2},  WeightFormat{QuantType::kQ5_0, "q5_0", 32, 2},
-    WeightFormat{QuantType::kQ5_1, "q5_1", 32, 2},  WeightFormat{QuantType::kQ8_0, "q8_0", 32, 2},
-    WeightFormat{QuantType::kQ4_K, "q4_k", 256, 2}, WeightFormat{QuantType::kQ5_K, "q5_k", 256, 2},
-    WeightFormat{QuantType::kQ6_K, "q6_k", 256, 2},
+    WeightFormat{QuantType::kF32, "f32", 4, 4, 16},     WeightFormat{QuantType::kF16, "f16", 4, 4, 8},
+    WeightFormat{QuantType::kBF16, "bf16", 4, 4, 8},    WeightFormat{QuantType::kQ4_0, "q4_0", 32, 4, 2},
+    WeightFormat{QuantType::kQ4_1, "q4_1", 32, 4, 2},   WeightFormat{QuantType::kQ5_0, "q5_0", 32, 4, 2},
+    WeightFormat{QuantType::kQ5_1, "q5_1", 32, 4, 2},   WeightFormat{QuantType::kQ8_0, "q8_0", 32, 4, 2},
+    WeightFormat{QuantType::kQ4_K, "q4_k", 256, 16, 2}, WeightFormat{QuantType::kQ5_K, "q5_k", 256, 16, 2},
+    WeightFormat{QuantType::kQ6_K, "q6_k", 256, 16, 2},
 };
 // nullptr: no kernel reads the type.
 const WeightFormat* weight_format(QuantType type);

@@ -247,9 +247,9 @@ Result<void> Compiler::get_rows() {
     const graph::Weight& table = matrix(0);
     check_range(0, table.rows, "row");
     INGOT_ASSIGN(const Bound data, weight(0));
-    const bool is_float = weight_format(table.type)->row_multiple == 4;
     INGOT_TRY(dispatch({Family::kGetRows, type_name(table)}, {data, in(0), out()},
-                       GetRowsArgs{cols, row_bytes(table)}, threads(cols / (is_float ? 4 : 16), rows)));
+                       GetRowsArgs{cols, row_bytes(table)},
+                       threads(cols / weight_format(table.type)->unit, rows)));
     return {};
 }
 

@@ -37,7 +37,7 @@ kernel void get_rows(device const uchar* table [[buffer(0)]], device const int* 
     float4 w[Format::kVectors];
     Format::load(table + size_t(ids[at.y]) * args.row_bytes, at.x, w);
     device float4* row = (device float4*)(y + size_t(at.y) * args.cols);
-    for (uint v = 0; v < Format::kVectors; ++v) row[Format::x_index(at.x, v)] = w[v];
+    for (uint v = 0; v < Format::kVectors; ++v) Format::put(row, at.x, v, w[v]);
 }
 
 typedef decltype(get_rows<F32>) get_rows_t;

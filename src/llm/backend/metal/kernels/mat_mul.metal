@@ -10,32 +10,54 @@ struct MatMulArgs {
 
 constant constexpr uint kSimdgroups = 2;
 
+// Where kCount rows start.
+template <typename T, uint kCount>
+struct RowStarts {
+    device const T* at[kCount];
+};
+
+// Adds what one unit of the rows contributes; nothing if it isn't `inside`.
+template <typename Format, uint kRows, uint kTokens>
+inline void dot_unit(thread const RowStarts<uchar, kRows>& rows, thread const RowStarts<float4, kTokens>& tokens,
+                     uint unit, bool inside, thread float (&sums)[kRows * kTokens]) {
+    float4 activations[kTokens][Format::kVectors];
+    for (uint t = 0; t < kTokens; ++t)
+        for (uint v = 0; v < Format::kVectors; ++v) activations[t][v] = Format::x(tokens.at[t], unit, v);
+    for (uint r = 0; r < kRows; ++r) {
+        float4 w[Format::kVectors];
+        Format::load(rows.at[r], unit, w);
+        for (uint t = 0; t < kTokens; ++t) {
+            float4 products = w[0] * activations[t][0];
+            for (uint v = 1; v < Format::kVectors; ++v) products += w[v] * activations[t][v];
+            // No branch, or the compiler moves the loads into it.
+            sums[t * kRows + r] += select(0.0f, products.x + products.y + products.z + products.w, inside);
+        }
+    }
+}
+
 // Row r for token t at sums[t * kRows + r], complete in every lane.
 template <typename Format, uint kRows, uint kTokens>
 inline void dot_rows(device const uchar* matrix, uint row_bytes, uint cols, uint first_row, uint last_row,
                      device const float* x, uint first_token, uint last_token, uint lane,
                      thread float (&sums)[kRows * kTokens]) {
-    device const uchar* rows[kRows];
-    for (uint r = 0; r < kRows; ++r) rows[r] = matrix + size_t(min(first_row + r, last_row)) * row_bytes;
-    device const float4* tokens[kTokens];
+    RowStarts<uchar, kRows> rows;
+    for (uint r = 0; r < kRows; ++r) rows.at[r] = matrix + size_t(min(first_row + r, last_row)) * row_bytes;
+    RowStarts<float4, kTokens> tokens;
     for (uint t = 0; t < kTokens; ++t)
-        tokens[t] = (device const float4*)(x + size_t(min(first_token + t, last_token)) * cols);
+        tokens.at[t] = (device const float4*)(x + size_t(min(first_token + t, last_token)) * cols);
     for (uint i = 0; i < kRows * kTokens; ++i) sums[i] = 0.0f;
 
-    const uint units = cols / (4 * Format::kVectors);
-    for (uint unit = lane; unit < units; unit += kSimdWidth) {
-        float4 activations[kTokens][Format::kVectors];
-        for (uint t = 0; t < kTokens; ++t)
-            for (uint v = 0; v < Format::kVectors; ++v) activations[t][v] = tokens[t][Format::x_index(unit, v)];
-        for (uint r = 0; r < kRows; ++r) {
-            float4 w[Format::kVectors];
-            Format::load(rows[r], unit, w);
-            for (uint t = 0; t < kTokens; ++t) {
-                float4 products = w[0] * activations[t][0];
-                for (uint v = 1; v < Format::kVectors; ++v) products += w[v] * activations[t][v];
-                sums[t * kRows + r] += products.x + products.y + products.z + products.w;
-            }
-        }
+    // All lanes stay together. What is left at the end of a row is read as part of its last whole round, most lanes of
+    // which have been counted; a row too short for that has lanes that repeat its last unit.
+    constexpr uint kLanes = Format::kBlock / (4 * Format::kVectors), kRound = kSimdWidth / kLanes;  // blocks
+    const uint blocks = cols / Format::kBlock, rest = blocks % kRound;
+    for (uint block = 0; block + kRound <= blocks; block += kRound)
+        dot_unit<Format, kRows, kTokens>(rows, tokens, block * kLanes + lane, true, sums);
+    if (rest != 0 && blocks > kRound) {
+        dot_unit<Format, kRows, kTokens>(rows, tokens, (blocks - kRound) * kLanes + lane,
+                                         lane >= (kRound - rest) * kLanes, sums);
+    } else if (rest != 0) {
+        dot_unit<Format, kRows, kTokens>(rows, tokens, min(lane, blocks * kLanes - 1), lane < blocks * kLanes, sums);
     }
     // Four at a time: a reduction costs its latency once.
     for (uint i = 0; i < kRows * kTokens; i += 4) {

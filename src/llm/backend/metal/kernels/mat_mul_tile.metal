@@ -46,7 +46,7 @@ kernel void mat_mul_tile(device const uchar* matrix [[buffer(0)]], device const 
             const uint unit = first_unit + i % kStepVectors / Format::kVectors;
             const bool inside = token < args.tokens && unit < units;
             device const float4* row = (device const float4*)(x + size_t(inside ? token : 0) * args.cols);
-            staged_x[i] = inside ? row[Format::x_index(unit, i % Format::kVectors)] : float4(0.0f);
+            staged_x[i] = inside ? Format::x(row, unit, i % Format::kVectors) : float4(0.0f);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         threadgroup const float* weights = (threadgroup const float*)staged_weights + row_part * kStep;
