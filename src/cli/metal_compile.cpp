@@ -1,4 +1,6 @@
 // `ingot metal compile`: Metal source to AIR, with diagnostics at the lines of the source.
+#include <chrono>
+
 #include "base/output_file.h"
 #include "cli/metal_module.h"
 
@@ -7,7 +9,7 @@ namespace {
 
 struct CompileFlags {
     std::string file, kernel, emit, output;
-    bool all = false;
+    bool all = false, verbose = false;
     SourceFlags source;
 };
 
@@ -48,6 +50,22 @@ Result<void> compile_all(const CompileFlags& flags, const metal::msl::SourceLibr
     return fail(ErrorKind::kCorrupt, "{}: {} kernels don't compile", flags.file, failed);
 }
 
+// How long each executor's form took, or why there is none.
+void print_forms(const metal::Kernel& kernel) {
+    const auto& times = kernel.times;
+    fmt::print("fibers: {:.0f} ms\n", times.parse_ms + times.optimise_ms + times.generate_ms);
+    for (const bool full : {true, false}) {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto entry = kernel.lanes->entry({.full = full, .linear = true});
+        const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+        if (!entry) {
+            fmt::print("vector: refused, {}\n", entry.error().describe());
+            return;
+        }
+        fmt::print("vector, {} simdgroups: {:.0f} ms\n", full ? "full" : "partial", elapsed.count());
+    }
+}
+
 Result<void> compile(const CompileFlags& flags) {
     INGOT_ASSIGN(const metal::msl::SourceLibrary library, open_source(flags.file, flags.source));
     if (flags.all) return compile_all(flags, library);
@@ -70,9 +88,10 @@ Result<void> compile(const CompileFlags& flags) {
     INGOT_ASSIGN(const std::string ir, compiler->disassemble(module.bitcode, module.name, {}));
     if (flags.emit == "ir") return write(flags.output, ir);
     metal::CompileOptions options;
-    options.lower_only = true;
-    INGOT_TRY(compiler->compile(module.bitcode, module.name, options));
+    options.lower_only = !flags.verbose;
+    INGOT_ASSIGN(const auto kernel, compiler->compile(module.bitcode, module.name, options));
     fmt::print("{}: compiled\n", module.name);
+    if (flags.verbose) print_forms(*kernel);
     return {};
 }
 
@@ -89,6 +108,8 @@ Action add_metal_compile(CLI::App& app) {
                    "machine's code)")
         ->check(CLI::IsMember({"air", "ir", "c++", "asm"}));
     app.add_option("-o", flags->output, "Where to; stdout if left out");
+    app.add_flag("-v,--verbose", flags->verbose,
+                 "Generate code for both executors: how long it took, and why a kernel can't run on vectors");
     add_source_flags(app, flags->source);
     return [flags] { return compile(*flags); };
 }

@@ -16,7 +16,7 @@ namespace ingot::cli {
 namespace {
 
 struct RunFlags {
-    std::string file, kernel, grid, grid_threads, threads, layout = "nax";
+    std::string file, kernel, grid, grid_threads, threads, layout = "nax", executor;
     std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
     double time_limit_seconds = 60;
     unsigned repeat = 1;
@@ -235,15 +235,23 @@ void print_report(const RunFlags& flags, const std::string& name, const metal::K
     const metal::CompileTimes& times = kernel.times;
     const double compile_ms = times.parse_ms + times.optimise_ms + times.generate_ms + times.load_ms;
     if (flags.json) {
-        nlohmann::ordered_json json{{"device", "Ingot virtual Metal device"}, {"kernel", name},
-                                    {"milliseconds", seconds * 1e3},          {"workers", report.workers},
-                                    {"rendezvous", report.rendezvous},        {"compile_ms", compile_ms},
-                                    {"compiled", !kernel.from_cache},         {"findings", report.findings}};
+        nlohmann::ordered_json json{{"device", "Ingot virtual Metal device"},
+                                    {"kernel", name},
+                                    {"milliseconds", seconds * 1e3},
+                                    {"workers", report.workers},
+                                    {"executor", metal::to_string(report.executor)},
+                                    {"refusal", report.refusal},
+                                    {"rendezvous", report.rendezvous},
+                                    {"compile_ms", compile_ms},
+                                    {"compiled", !kernel.from_cache},
+                                    {"findings", report.findings}};
         fmt::print("{}\n", json.dump());
         return;
     }
-    fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers ({} in {:.0f} ms)\n", name,
-               seconds * 1e3, report.workers, kernel.from_cache ? "loaded" : "compiled", compile_ms);
+    fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers, {} ({} in {:.0f} ms)\n", name,
+               seconds * 1e3, report.workers, metal::to_string(report.executor),
+               kernel.from_cache ? "loaded" : "compiled", compile_ms);
+    if (!report.refusal.empty()) fmt::print("not on vectors: {}\n", report.refusal);
     for (const std::string& finding : report.findings) fmt::print("finding: {}\n", finding);
 }
 
@@ -277,6 +285,10 @@ Result<void> run(const RunFlags& flags) {
     options.use_cache = !flags.no_cache;
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     INGOT_ASSIGN(const auto kernel, compiler->compile(module.bitcode, module.name, options));
+    launch.executor = metal::default_executor();
+    if (!flags.executor.empty()) {
+        INGOT_ASSIGN(launch.executor, metal::executor_kind(flags.executor));
+    }
     const auto executor = metal::make_fiber_executor();
     const auto limit = std::chrono::duration<double>(flags.time_limit_seconds);
     metal::LaunchReport report;
@@ -323,6 +335,8 @@ Action add_metal_run(CLI::App& app) {
         ->capture_default_str();
     app.add_option("--layout", flags->layout, "Cooperative tensors: nax, rowmajor or scrambled")
         ->capture_default_str();
+    app.add_option("--executor", flags->executor,
+                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)");
     app.add_option("--repeat", flags->repeat, "Run it this often and report the fastest")
         ->capture_default_str();
     app.add_flag("--no-reconvergence", flags->no_reconvergence,

@@ -84,6 +84,11 @@ LaunchReport Dispatch::threads_of_grid(Size3 grid, Size3 threads) {
                 .findings = {},
                 .refusal = {}};
     }
+    // Every test says who ran its kernels; one that asks for vectors doesn't get fibers unnoticed.
+    ::testing::Test::RecordProperty("executor", std::string(to_string(report->executor)));
+    if (launch_.executor == ExecutorKind::kVector) {
+        EXPECT_EQ(ExecutorKind::kVector, report->executor) << report->refusal;
+    }
     return *report;
 }
 

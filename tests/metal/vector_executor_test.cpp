@@ -1,6 +1,8 @@
 // The vector executor on small kernels in Metal source: every thread's result against the same C++ on the
 // host, thread by thread, and the report must say that vectors ran it. Control flow first: where lanes part,
 // loop different numbers of rounds, leave early.
+#include "metal/exec/tiers.h"
+#include "metal/ir_text.h"
 #include "metal/msl/source_library.h"
 #include "metal/support.h"
 
@@ -255,12 +257,55 @@ TEST(VectorExecutor, AtomicsOfAllActiveLanes) {
     EXPECT_EQ(expected, bins);
 }
 
+// out[i] of each thread is the Fibonacci number of i % 8, by a function that calls itself.
+std::shared_ptr<const Kernel> recursive_kernel() {
+    return text_kernel(kernel_ir(
+        1, {"thread_position_in_grid"},
+        "%i = zext i32 %thread_position_in_grid to i64\n%p = getelementptr i32, ptr addrspace(1) %b0, i64 "
+        "%i\n"
+        "%n = urem i32 %thread_position_in_grid, 8\n%r = call i32 @fib(i32 %n)\n"
+        "store i32 %r, ptr addrspace(1) %p\nret void",
+        "define internal i32 @fib(i32 %n) {\n%small = icmp ult i32 %n, 2\nbr i1 %small, label %done, label "
+        "%more\n"
+        "done:\nret i32 %n\nmore:\n%n1 = sub i32 %n, 1\n%n2 = sub i32 %n, 2\n%a = call i32 @fib(i32 %n1)\n"
+        "%b = call i32 @fib(i32 %n2)\n%s = add i32 %a, %b\nret i32 %s\n}\n"));
+}
+
 TEST(VectorExecutor, AKernelItRefusesRunsOnFibersAndTheReportSaysWhy) {
-    const auto kernel = mlx_kernel("steel_gemm_fused_nax_nn_float16_float16_bm64_bn64_bk256_wm2_wn2");
+    const auto kernel = recursive_kernel();
     ASSERT_NE(nullptr, kernel);
-    const auto entry = kernel->lanes->entry({.full = true, .linear = true});
-    ASSERT_FALSE(entry);
-    EXPECT_NE(std::string::npos, entry.error().describe().find("tensor")) << entry.error().describe();
+    std::vector<uint32_t> out(64);
+    Launch launch;
+    launch.executor = ExecutorKind::kVector;
+    launch.grid_threads = launch.group_threads = {64, 1, 1};
+    launch.buffers[0] = {out.data(), 4 * out.size()};
+    const auto report = the_executor().run(*kernel, launch);
+    ASSERT_TRUE(report) << report.error().describe();
+    EXPECT_EQ(ExecutorKind::kFibers, report->executor);
+    EXPECT_NE(std::string::npos, report->refusal.find("'fib', which calls itself")) << report->refusal;
+    EXPECT_EQ(13u, out[7]);
+}
+
+TEST(VectorExecutor, TakesAHotKernelOverWhereTheDeviceMayChoose) {
+    const auto kernel = text_kernel(kernel_ir(1, {"thread_position_in_grid"},
+                                              "%i = zext i32 %thread_position_in_grid to i64\n%p = "
+                                              "getelementptr i32, ptr addrspace(1) %b0, i64 %i\n"
+                                              "%x = load i32, ptr addrspace(1) %p\n%y = add i32 %x, 1\nstore "
+                                              "i32 %y, ptr addrspace(1) %p\nret void"));
+    ASSERT_NE(nullptr, kernel);
+    constexpr uint32_t kThreads = kHotThreads / 4, kMostDispatches = 1'000'000;
+    std::vector<uint32_t> out(kThreads);
+    uint32_t dispatches = 0, first_on_vectors = 0;
+    while (dispatches < kMostDispatches && first_on_vectors == 0) {
+        const auto report = Dispatch(kernel)
+                                .buffer(0, out)
+                                .executor(ExecutorKind::kAuto)
+                                .threads_of_grid({kThreads, 1, 1}, {64, 1, 1});
+        ++dispatches;
+        if (report.executor == ExecutorKind::kVector) first_on_vectors = dispatches;
+    }
+    EXPECT_GT(first_on_vectors, 4u);
+    for (const uint32_t value : out) ASSERT_EQ(dispatches, value);
 }
 
 }  // namespace

@@ -237,5 +237,8 @@ CompileCounts compile_counts(MTL::Device*) {
     const auto loaded = compiler();
     return loaded ? (*loaded)->counts() : CompileCounts{};
 }
+void set_executor(MTL::Device* device, ExecutorKind kind) {
+    api::impl(device).executor_kind = kind;
+}
 
 }  // namespace ingot::metal

@@ -91,6 +91,7 @@ CommandResult invalid(std::string message) {
 CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time_point deadline) {
     if (state.pipeline == nullptr) return invalid("a dispatch without a compute pipeline state");
     launch.deadline = deadline;
+    launch.executor = state.pipeline->device->executor_kind;
     launch.threadgroup_bytes = state.threadgroup_bytes;
     for (uint32_t i = 0; i < kNumBufferSlots; ++i) {
         const BoundBuffer& bound = state.buffers[i];

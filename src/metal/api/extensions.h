@@ -29,5 +29,8 @@ void set_tensor(MTL::ComputeCommandEncoder* encoder, const MTL::Buffer* buffer, 
                 const std::vector<int32_t>& extents, const std::vector<int32_t>& strides, NS::UInteger slot);
 // Pipelines made in this process so far: compiled, or found on disk.
 CompileCounts compile_counts(MTL::Device* device);
+// Who runs dispatches from now on; default_executor() at first. Results of one executor don't change from run
+// to run; kAuto goes over from one to the other.
+void set_executor(MTL::Device* device, ExecutorKind kind);
 
 }  // namespace ingot::metal

@@ -35,6 +35,7 @@ class DeviceImpl final : public MTL::Device {
     bool trust_files = trusts_files();
     bool strict = false;
     std::atomic<bool> warned_of_pages{false};
+    ExecutorKind executor_kind = default_executor();
     double time_limit_seconds = 60;
 };
 inline DeviceImpl& impl(const MTL::Device* device) {

@@ -36,6 +36,8 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_tensor_init", ingot_tensor_init),
     symbol("ingot_tensor_slice", ingot_tensor_slice),
     symbol("ingot_matmul2d", ingot_matmul2d),
+    symbol("ingot_lanes_matmul2d", ingot_lanes_matmul2d),
+    symbol("ingot_lanes_cooperative_reduce", ingot_lanes_cooperative_reduce),
     symbol("ingot_cooperative_copy", ingot_cooperative_copy),
     symbol("ingot_cooperative_coordinate", ingot_cooperative_coordinate),
     symbol("ingot_cooperative_spoil", ingot_cooperative_spoil),

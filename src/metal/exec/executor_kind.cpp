@@ -10,6 +10,7 @@ namespace {
 constexpr std::pair<ExecutorKind, std::string_view> kNames[] = {
     {ExecutorKind::kFibers, "fibers"},
     {ExecutorKind::kVector, "vector"},
+    {ExecutorKind::kAuto, "auto"},
 };
 
 }  // namespace
@@ -18,7 +19,7 @@ Result<ExecutorKind> executor_kind(std::string_view name) {
     for (const auto& [kind, text] : kNames) {
         if (name == text) return kind;
     }
-    return fail(ErrorKind::kInvalidArgument, "no executor '{}'; there are fibers and vector", name);
+    return fail(ErrorKind::kInvalidArgument, "no executor '{}'; there are fibers, vector and auto", name);
 }
 
 std::string_view to_string(ExecutorKind kind) {

@@ -2,8 +2,10 @@
 // (compiler.h), run by an executor (executor.h). Shared and immutable.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "metal/air/kernel_info.h"
@@ -18,10 +20,11 @@ struct Lane;
 // implementation; kernels compiled by Apple for MLX need kNax, kScrambled shows who else relies on a layout.
 enum class CooperativeLayout : uint8_t { kNax, kRowMajor, kScrambled };
 
-// How threads of a simdgroup are carried out: each as a fiber of its own, or all as lanes of one fiber.
-enum class ExecutorKind : uint8_t { kFibers, kVector };
+// How threads of a simdgroup are carried out: each as a fiber of its own, or all as lanes of one fiber. kAuto
+// starts with the one and goes on with the other once its code is there (tiering.h).
+enum class ExecutorKind : uint8_t { kFibers, kVector, kAuto };
 
-// "fibers" or "vector"; an error for anything else.
+// "fibers", "vector" or "auto"; an error for anything else.
 Result<ExecutorKind> executor_kind(std::string_view name);
 std::string_view to_string(ExecutorKind kind);
 // What INGOT_EXECUTOR names, fibers if it is not set; nonsense is said once on stderr.
@@ -46,8 +49,13 @@ struct LaneEntry {
 class LaneForm {
   public:
     virtual ~LaneForm() = default;
-    // Error kUnsupported if the kernel can't be vectorised, with the reason.
+    // Compiles the variant if it isn't there yet, which may take a while. Error kUnsupported if the kernel
+    // can't be vectorised, with the reason.
     virtual Result<LaneEntry> entry(LaneVariant variant) = 0;
+    // What entry() gives if that takes no time, nothing otherwise. Never waits.
+    virtual std::optional<Result<LaneEntry>> ready(LaneVariant variant) = 0;
+
+    std::atomic<uint64_t> threads_run{0};  // on fibers, by launches that left the choice to the device
 };
 
 struct CompileTimes {

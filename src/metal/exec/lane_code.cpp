@@ -16,10 +16,18 @@ LaneCode::LaneCode(std::span<const std::byte> module, std::string_view name, con
 }
 
 Result<LaneEntry> LaneCode::entry(LaneVariant variant) {
+    const std::scoped_lock compiling(compile_mutex_);
+    if (auto known = ready(variant)) return *known;
+    Result<LaneEntry> made = compile(variant);
+    const std::scoped_lock lock(mutex_);
+    return entries_.emplace(variant, std::move(made)).first->second;
+}
+
+std::optional<Result<LaneEntry>> LaneCode::ready(LaneVariant variant) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(variant);
-    if (found != entries_.end()) return found->second;
-    return entries_.emplace(variant, compile(variant)).first->second;
+    if (found == entries_.end()) return std::nullopt;
+    return found->second;
 }
 
 Result<LaneEntry> LaneCode::compile(LaneVariant variant) {

@@ -17,6 +17,7 @@ class LaneCode final : public LaneForm {
              Compiler& compiler);
 
     Result<LaneEntry> entry(LaneVariant variant) override;
+    std::optional<Result<LaneEntry>> ready(LaneVariant variant) override;
 
   private:
     Result<LaneEntry> compile(LaneVariant variant);
@@ -25,9 +26,10 @@ class LaneCode final : public LaneForm {
     const std::string name_;
     CompileOptions options_;
     Compiler& compiler_;
-    std::mutex mutex_;
-    std::map<LaneVariant, Result<LaneEntry>> entries_;
+    std::mutex compile_mutex_;
     std::vector<std::shared_ptr<const Kernel>> kernels_;  // keep the entries mapped
+    std::mutex mutex_;                                    // never held for long
+    std::map<LaneVariant, Result<LaneEntry>> entries_;
 };
 
 }  // namespace ingot::metal

@@ -30,6 +30,7 @@ constexpr Step kSteps[] = {
     // Vectors move together by themselves, but the optimiser mustn't pull lanes' code apart.
     {{"reconverge", reconverge}, kForBoth},
     {{"hold-loops", hold_loops}, kForFibers},
+    {{"lower-tensors", lower_tensors}, kForBoth},
     {{"lower-to-fibers", lower_to_fibers}, kForFibers},
     {{"optimise", optimise}, kForFibers},
     {{"batch-matrices", batch_matrices}, kForFibers},

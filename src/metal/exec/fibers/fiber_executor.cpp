@@ -16,6 +16,7 @@
 #include "metal/exec/fault.h"
 #include "metal/exec/fibers/scheduler.h"
 #include "metal/exec/fibers/stacks.h"
+#include "metal/exec/tiers.h"
 #include "metal/exec/watchdog.h"
 
 namespace ingot::metal::fibers {
@@ -72,6 +73,7 @@ struct Shared {
     std::optional<LaneEntry> lanes;  // a simdgroup is one fiber
     Size3 num_groups;
     std::atomic<uint64_t> next_group{0};
+    uint64_t end_group = num_groups.count();
     std::atomic<uint32_t> stop{0};
     std::atomic<uint64_t> rendezvous{0};
     std::mutex mutex;
@@ -96,9 +98,12 @@ class Worker {
     void set_shape(const uint32_t threads[3]);
     void set_lane(uint32_t index, uint32_t thread);
     void run_groups();
-    void report_fault(const FaultTrap& trap);
+    void run_guarded(FaultTrap& trap);
+    std::string describe_fault(const FaultTrap& trap) const;
+    std::string find_faulting_thread(const Shared& shared);
 
     Shared* shared_ = nullptr;
+    uint64_t group_index_ = 0;
     Group group_ = {};
     AlignedArray<Lane> lanes_;
     AlignedArray<Simdgroup> simdgroups_;
@@ -220,11 +225,10 @@ void Worker::start_group(uint64_t index) {
 }
 
 void Worker::run_groups() {
-    const uint64_t total = shared_->num_groups.count();
     while (shared_->stop.load(std::memory_order_relaxed) == 0) {
-        const uint64_t index = shared_->next_group.fetch_add(1, std::memory_order_relaxed);
-        if (index >= total) return;
-        start_group(index);
+        group_index_ = shared_->next_group.fetch_add(1, std::memory_order_relaxed);
+        if (group_index_ >= shared_->end_group) return;
+        start_group(group_index_);
         const uint32_t count = group_.num_threads;
         if (!needs_fibers_) {
             run_serial(&group_, stacks_.fresh_context(0));
@@ -244,30 +248,56 @@ void Worker::run_groups() {
     }
 }
 
-void Worker::report_fault(const FaultTrap& trap) {
-    const Lane* lane = group_.current;
-    const uint32_t* p = lane->grid_position;
-    const std::scoped_lock lock(shared_->mutex);
-    if (shared_->report.status != LaunchStatus::kDone) return;
-    shared_->report.status = LaunchStatus::kFault;
-    shared_->report.message = fmt::format("kernel '{}', thread ({}, {}, {}) of the grid: {} (address {})",
-                                          shared_->kernel.info.name, p[0], p[1], p[2],
-                                          describe_signal(trap.signal), fmt::ptr(trap.address));
+std::string Worker::describe_fault(const FaultTrap& trap) const {
+    const uint32_t* p = group_.current->grid_position;
+    return fmt::format("kernel '{}', {} ({}, {}, {}) of the grid: {} (address {})", shared_->kernel.info.name,
+                       shared_->lanes ? "a thread of the simdgroup that starts with" : "thread", p[0], p[1],
+                       p[2], describe_signal(trap.signal), fmt::ptr(trap.address));
+}
+
+void Worker::run_guarded(FaultTrap& trap) {
+    const FaultScope scope(trap);
+    if (sigsetjmp(trap.escape, 1) == 0) {
+        run_groups();
+    } else {
+        shared_->stop.store(1);
+    }
+}
+
+// A simdgroup that faults doesn't say which of its threads did: its threadgroup runs again with a fiber for
+// each, on memory that nobody can rely on any more. Empty if nothing faults this time.
+std::string Worker::find_faulting_thread(const Shared& shared) {
+    Shared again{.kernel = shared.kernel,
+                 .launch = shared.launch,
+                 .lanes = {},
+                 .num_groups = shared.num_groups,
+                 .next_group = group_index_,
+                 .end_group = group_index_ + 1,
+                 .mutex = {},
+                 .report = {}};
+    if (!prepare(again)) return {};
+    bind(again);
+    FaultTrap trap;
+    const Watchdog::Guard guard = Watchdog::watch(shared.launch.deadline, again.stop);
+    run_guarded(trap);
+    return trap.signal == 0 ? std::string() : describe_fault(trap);
 }
 
 void Worker::run(Shared& shared) {
     bind(shared);
     FaultTrap trap;
-    {
-        const FaultScope scope(trap);
-        if (sigsetjmp(trap.escape, 1) == 0) {
-            run_groups();
-        } else {
-            shared_->stop.store(1);
+    run_guarded(trap);
+    const uint64_t rendezvous = group_.rendezvous;
+    if (trap.signal != 0) {
+        const std::scoped_lock lock(shared.mutex);
+        if (shared.report.status == LaunchStatus::kDone) {
+            shared.report.status = LaunchStatus::kFault;
+            shared.report.message = describe_fault(trap);
+            std::string named = shared.lanes ? find_faulting_thread(shared) : std::string();
+            if (!named.empty()) shared.report.message = std::move(named);
         }
     }
-    if (trap.signal != 0) report_fault(trap);
-    shared.rendezvous += group_.rendezvous;
+    shared.rendezvous += rendezvous;
     std::memset(group_.group_threads, 0, sizeof group_.group_threads);
 }
 
@@ -297,15 +327,6 @@ Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
     return {};
 }
 
-LaneVariant variant_of(const Launch& launch) {
-    const Size3 group = launch.group_threads, grid = launch.grid_threads;
-    const bool whole = grid.x % group.x == 0 && grid.y % group.y == 0 && grid.z % group.z == 0;
-    return {.full = whole && group.count() % kSimdWidth == 0,
-            .linear = group.x % kSimdWidth == 0
-                          ? whole || grid.x % kSimdWidth == 0 || group.count() == group.x
-                          : group.count() == group.x};
-}
-
 class FiberExecutor final : public Executor {
   public:
     std::string_view name() const override { return "fibers"; }
@@ -315,19 +336,12 @@ class FiberExecutor final : public Executor {
     std::mutex mutex_;  // one launch at a time: it takes every core
     std::vector<std::unique_ptr<Worker>> workers_;
     std::optional<ThreadPool> pool_;
+    Tiers tiers_;
 };
 
 Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& launch) {
     INGOT_TRY(check_launch(kernel, launch));
-    std::optional<LaneEntry> lanes;
-    std::string refusal;
-    if (launch.executor == ExecutorKind::kVector) {
-        if (auto entry = kernel.lanes->entry(variant_of(launch))) {
-            lanes = *entry;
-        } else {
-            refusal = entry.error().message;
-        }
-    }
+    auto [lanes, refusal] = tiers_.choose(kernel, launch);
     const std::scoped_lock lock(mutex_);
     const auto begin = std::chrono::steady_clock::now();
     const auto groups = [](uint32_t grid, uint32_t group) {

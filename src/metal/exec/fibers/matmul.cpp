@@ -299,3 +299,25 @@ extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
     s->out[me->lane] = pointers[2];
     meet(me, site, run_for_simdgroup, &call);
 }
+
+extern "C" void ingot_lanes_matmul2d(uint32_t mask, uint32_t simdgroup,
+                                     const ingot::metal::fibers::MatmulDescriptor* descriptor,
+                                     const uint64_t* left, uint32_t left_code, const uint64_t* right,
+                                     uint32_t right_code, const uint64_t* destination,
+                                     uint32_t destination_code, uint32_t threads, uint32_t layout) {
+    using namespace ingot::metal::fibers;
+    const Call call{descriptor,
+                    Operand(left_code),
+                    Operand(right_code),
+                    Operand(destination_code),
+                    ingot::metal::CooperativeLayout(layout),
+                    int(threads)};
+    if (threads >= ingot::metal::kSimdWidth) {
+        const uint32_t simdgroups = threads / ingot::metal::kSimdWidth;
+        return run(call, {left, right, destination, mask, int(simdgroup % simdgroups)});
+    }
+    for (; mask != 0; mask &= mask - 1) {
+        const int lane = std::countr_zero(mask);
+        run(call, {&left[lane], &right[lane], &destination[lane], 1, 0});
+    }
+}

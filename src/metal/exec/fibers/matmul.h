@@ -12,4 +12,11 @@ void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
                     const ingot::metal::fibers::MatmulDescriptor* descriptor, const void* left,
                     uint32_t left_code, const void* right, uint32_t right_code, void* destination,
                     uint32_t destination_code, uint32_t threads, uint32_t layout);
+// The same for a simdgroup (number `simdgroup` of its threadgroup) whose threads are lanes of vectors:
+// operands are by lane.
+void ingot_lanes_matmul2d(uint32_t mask, uint32_t simdgroup,
+                          const ingot::metal::fibers::MatmulDescriptor* descriptor, const uint64_t* left,
+                          uint32_t left_code, const uint64_t* right, uint32_t right_code,
+                          const uint64_t* destination, uint32_t destination_code, uint32_t threads,
+                          uint32_t layout);
 }

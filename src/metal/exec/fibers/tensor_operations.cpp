@@ -78,10 +78,6 @@ void reduce_for_simdgroup(Simdgroup* s, uint32_t mask, const void* argument) {
     run_reduction(*static_cast<const Reduction*>(argument), {s->in, mask, 0}, {s->out, mask, 0});
 }
 
-int thread_of_scope(const Lane& lane, uint32_t threads) {
-    return int(lane.thread % threads);
-}
-
 }  // namespace
 }  // namespace ingot::metal::fibers
 
@@ -110,15 +106,15 @@ extern "C" void ingot_tensor_slice(TensorView* to, const TensorView* from, uint3
     }
 }
 
-extern "C" void ingot_cooperative_copy(Lane* me, char* elements, uint32_t element_type,
+extern "C" void ingot_cooperative_copy(uint32_t thread, char* elements, uint32_t element_type,
                                        const TensorView* view, uint32_t view_type, int32_t rows,
                                        int32_t columns, uint32_t is_store, uint32_t threads,
                                        uint32_t layout) {
     const CooperativeShape shape{CooperativeLayout(layout), int(threads), rows, columns};
     const auto held = TensorType(element_type), stored = TensorType(view_type);
-    const int thread = thread_of_scope(*me, threads), capacity = shape.capacity();
+    const int capacity = shape.capacity();
     for (int i = 0; i < capacity; ++i) {
-        const Place place = place_of(shape, thread, i);
+        const Place place = place_of(shape, int(thread % threads), i);
         if (place.row >= rows) continue;
         const bool inside = place.column < view->extent(0) && place.row < view->extent(1);
         char* memory =
@@ -134,10 +130,11 @@ extern "C" void ingot_cooperative_copy(Lane* me, char* elements, uint32_t elemen
     }
 }
 
-extern "C" uint32_t ingot_cooperative_coordinate(Lane* me, int32_t element, int32_t rows, int32_t columns,
-                                                 int32_t* column_and_row, uint32_t threads, uint32_t layout) {
+extern "C" uint32_t ingot_cooperative_coordinate(uint32_t thread, int32_t element, int32_t rows,
+                                                 int32_t columns, int32_t* column_and_row, uint32_t threads,
+                                                 uint32_t layout) {
     const CooperativeShape shape{CooperativeLayout(layout), int(threads), rows, columns};
-    const Place place = place_of(shape, thread_of_scope(*me, threads), element);
+    const Place place = place_of(shape, int(thread % threads), element);
     column_and_row[0] = place.column;
     column_and_row[1] = place.row;
     return place.row < rows ? 1 : 0;
@@ -168,4 +165,20 @@ extern "C" void ingot_cooperative_reduce(Lane* me, uint32_t site, const char* fr
     s->in[me->lane] = pointers[0];
     s->out[me->lane] = pointers[1];
     meet(me, site, reduce_for_simdgroup, &reduction);
+}
+
+extern "C" void ingot_lanes_cooperative_reduce(uint32_t mask, const uint64_t* from, const uint64_t* to,
+                                               uint32_t type, int32_t rows, int32_t columns,
+                                               uint32_t by_columns, uint32_t operation,
+                                               uint32_t identity_bits, uint32_t threads, uint32_t layout) {
+    const Reduction reduction{{CooperativeLayout(layout), int(threads), rows, columns},
+                              TensorType(type),
+                              by_columns != 0,
+                              operation,
+                              identity_bits};
+    if (threads >= ingot::metal::kSimdWidth) return run_reduction(reduction, {from, mask, 0}, {to, mask, 0});
+    for (; mask != 0; mask &= mask - 1) {
+        const int lane = std::countr_zero(mask);
+        run_reduction(reduction, {&from[lane], 1, 0}, {&to[lane], 1, 0});
+    }
 }

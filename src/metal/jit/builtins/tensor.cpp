@@ -155,9 +155,10 @@ bool lower_copy(Emitter& emit, llvm::StringRef rest, bool is_store) {
     }
     const Shape shape = stored_shape(emit);
     llvm::Value* held = type_of_code(emit, type_code(emit, emit.num_args() - 4));
-    emit.call_runtime("ingot_cooperative_copy", emit.b().getVoidTy(),
-                      {lane(emit), flat(emit, emit.arg(8)), held, flat(emit, emit.arg(9)), viewed, shape.rows,
-                       shape.columns, emit.u32(is_store), last_arg(emit), layout(emit)});
+    emit.call_runtime(
+        "ingot_cooperative_copy", emit.b().getVoidTy(),
+        {emit.index("thread_index_in_threadgroup"), flat(emit, emit.arg(8)), held, flat(emit, emit.arg(9)),
+         viewed, shape.rows, shape.columns, emit.u32(is_store), last_arg(emit), layout(emit)});
     return true;
 }
 
@@ -165,9 +166,10 @@ bool lower_copy(Emitter& emit, llvm::StringRef rest, bool is_store) {
 llvm::Value* coordinate(Emitter& emit, llvm::Value* out, llvm::Value* threads) {
     llvm::IRBuilder<>& b = emit.b();
     const Shape shape = stored_shape(emit);
-    return emit.call_runtime("ingot_cooperative_coordinate", b.getInt32Ty(),
-                             {lane(emit), b.CreateZExtOrTrunc(emit.arg(9), b.getInt32Ty()), shape.rows,
-                              shape.columns, flat(emit, out), threads, layout(emit)});
+    return emit.call_runtime(
+        "ingot_cooperative_coordinate", b.getInt32Ty(),
+        {emit.index("thread_index_in_threadgroup"), b.CreateZExtOrTrunc(emit.arg(9), b.getInt32Ty()),
+         shape.rows, shape.columns, flat(emit, out), threads, layout(emit)});
 }
 
 // cooperative_tensor_reduce_{rows,columns}_any(op, D, from, to, type, operation, identity's bits, threads):

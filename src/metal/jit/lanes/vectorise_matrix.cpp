@@ -1,5 +1,7 @@
-// 8x8 matrix products: a call of the runtime on matrices in memory (exec/lanes/matrix.h). Operands are stored
+// Matrix products. Those of Metal 4 and reductions of their results: a call of the runtime with every lane's
+// operands. 8x8 ones: a call of the runtime on matrices in memory (exec/lanes/matrix.h). Operands are stored
 // once a block; a product that only feeds the next one never becomes a vector.
+#include "metal/jit/context_builder.h"
 #include "metal/jit/lanes/vectoriser.h"
 
 namespace ingot::metal::jit::lanes {
@@ -41,6 +43,36 @@ Parts Vectoriser::emit_matrix_product(llvm::CallInst& call) {
     matrices_[&call] = after;
     llvm::Type* part = lanes_.wide(b().getFloatTy());
     return {b().CreateLoad(part, after), b().CreateLoad(part, b().CreateConstGEP1_64(part, after, 1))};
+}
+
+// Every lane's pointer, in memory.
+llvm::Value* Vectoriser::by_lane(llvm::Value* pointer) {
+    llvm::Value* pointers = vector(pointer);
+    llvm::AllocaInst* place = lanes_.slot(pointers->getType());
+    b().CreateStore(pointers, place);
+    return place;
+}
+
+// ingot_matmul2d(lane, site, descriptor, {operand, code} x 3, threads, layout) and
+// ingot_cooperative_reduce(lane, site, from, to, numbers...). Lanes of vectors need no site: they meet as one.
+Parts Vectoriser::emit_tensor_collective(llvm::CallInst& call) {
+    llvm::SmallVector<llvm::Value*, 12> arguments{lanes_.bits(mask_)};
+    const bool is_product = call.getCalledFunction()->getName() == "ingot_matmul2d";
+    if (is_product) {
+        arguments.push_back(context_->index(ArgumentKind::kSimdgroupIndexInThreadgroup, 0));
+        arguments.push_back(agreed(call.getArgOperand(2)));
+    }
+    for (unsigned i = is_product ? 3 : 2; i < call.arg_size(); ++i) {
+        llvm::Value* argument = call.getArgOperand(i);
+        arguments.push_back(argument->getType()->isPointerTy() ? by_lane(argument) : agreed(argument));
+    }
+    llvm::SmallVector<llvm::Type*, 12> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    const auto function = target_.getParent()->getOrInsertFunction(
+        is_product ? "ingot_lanes_matmul2d" : "ingot_lanes_cooperative_reduce",
+        llvm::FunctionType::get(b().getVoidTy(), types, false));
+    b().CreateCall(function, arguments);
+    return {};
 }
 
 }  // namespace ingot::metal::jit::lanes

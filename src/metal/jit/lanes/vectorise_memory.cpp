@@ -16,6 +16,8 @@ bool is_power_of_two(uint64_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
+constexpr unsigned kWordBytes = 4, kManyElements = 8;
+
 }  // namespace
 
 Vectoriser::Access Vectoriser::access(llvm::Value* pointer, llvm::Type* type, llvm::Align align) {
@@ -82,14 +84,69 @@ Parts Vectoriser::load_contiguous(const Access& a) {
     return result;
 }
 
+// Many elements a lane: trees of shuffles over all of them would cost more, above all in the code generator,
+// whose time explodes, than going through each lane's 32-bit words.
+bool Vectoriser::goes_by_words(const Access& a) const {
+    return a.count >= kManyElements && a.size <= kWordBytes && a.count * a.size % kWordBytes == 0 &&
+           a.element->getPrimitiveSizeInBits() == 8 * a.size && !a.element->isPointerTy();
+}
+
+// The address of a lane's elements; `pointers` (null for an affine address) is made once for all lanes.
+llvm::Value* Vectoriser::address_of(const Access& a, llvm::Value* pointers, uint64_t lane) {
+    if (pointers != nullptr) return b().CreateExtractElement(pointers, lane);
+    return b().CreateConstGEP1_64(b().getInt8Ty(), scalar(a.pointer),
+                                  uint64_t(a.shape.offset(unsigned(lane))));
+}
+
+Parts Vectoriser::load_words(const Access& a, bool affine) {
+    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
+    const unsigned per_word = unsigned(kWordBytes / a.size);
+    const llvm::Align align = std::min(a.align, llvm::Align(kWordBytes));
+    llvm::Type* word = b().getInt32Ty();
+    Parts words(a.count / per_word, llvm::PoisonValue::get(lanes_.wide(word)));
+    for (uint64_t lane = 0; lane < kLanes; ++lane) {
+        llvm::Value* from = address_of(a, pointers, lane);
+        for (unsigned w = 0; w < words.size(); ++w) {
+            llvm::Value* loaded = b().CreateAlignedLoad(word, b().CreateConstGEP1_64(word, from, w), align);
+            words[w] = b().CreateInsertElement(words[w], loaded, lane);
+        }
+    }
+    auto* bits = lanes_.wide(b().getIntNTy(unsigned(8 * a.size)));
+    Parts result;
+    for (unsigned i = 0; i < a.count; ++i) {
+        llvm::Value* shifted =
+            b().CreateLShr(words[i / per_word], lanes_.splat_u32(uint32_t(8 * a.size * (i % per_word))));
+        result.push_back(b().CreateBitCast(b().CreateTrunc(shifted, bits), lanes_.wide(a.element)));
+    }
+    return result;
+}
+
+void Vectoriser::store_words(const Access& a, const Parts& values, bool affine) {
+    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
+    const unsigned per_word = unsigned(kWordBytes / a.size);
+    const llvm::Align align = std::min(a.align, llvm::Align(kWordBytes));
+    llvm::Type* word = b().getInt32Ty();
+    auto* bits = lanes_.wide(b().getIntNTy(unsigned(8 * a.size)));
+    Parts words(a.count / per_word, llvm::Constant::getNullValue(lanes_.wide(word)));
+    for (unsigned i = 0; i < a.count; ++i) {
+        llvm::Value* value = b().CreateZExt(b().CreateBitCast(values[i], bits), lanes_.wide(word));
+        value = b().CreateShl(value, lanes_.splat_u32(uint32_t(8 * a.size * (i % per_word))));
+        words[i / per_word] = b().CreateOr(words[i / per_word], value);
+    }
+    for (uint64_t lane = 0; lane < kLanes; ++lane) {
+        llvm::Value* to = address_of(a, pointers, lane);
+        for (unsigned w = 0; w < words.size(); ++w) {
+            b().CreateAlignedStore(b().CreateExtractElement(words[w], lane),
+                                   b().CreateConstGEP1_64(word, to, w), align);
+        }
+    }
+}
+
 // One load of all of a lane's elements for each lane; all are active.
 Parts Vectoriser::load_apart(const Access& a, bool affine) {
-    llvm::Value* base = affine ? scalar(a.pointer) : nullptr;
+    if (goes_by_words(a)) return load_words(a, affine);
     llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
-    const auto address = [&](uint64_t lane) {
-        if (!affine) return b().CreateExtractElement(pointers, lane);
-        return b().CreateConstGEP1_64(b().getInt8Ty(), base, uint64_t(a.shape.offset(unsigned(lane))));
-    };
+    const auto address = [&](uint64_t lane) { return address_of(a, pointers, lane); };
     const bool whole = a.count > 1 && is_power_of_two(a.count) && a.count <= kLanes &&
                        a.element->getPrimitiveSizeInBits() == 8 * a.size;
     if (whole) {
@@ -200,6 +257,7 @@ Parts Vectoriser::emit_load(llvm::LoadInst& load) {
     const bool full = LaneBuilder::is_all_lanes(mask_);
     if (!s.is_affine()) return full ? load_apart(a, false) : load_in_loop(a);
     const auto fast = [&]() -> Parts {
+        if (full && goes_by_words(a)) return load_words(a, true);
         if (!is_contiguous(a)) {
             if (!full) return load_in_loop(a);
             const unsigned run = run_length(a);
@@ -236,12 +294,10 @@ void Vectoriser::store_contiguous(const Access& a, const Parts& values) {
 }
 
 void Vectoriser::store_apart(const Access& a, const Parts& values, bool affine) {
+    if (goes_by_words(a)) return store_words(a, values, affine);
     llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
-    llvm::Value* base = affine ? scalar(a.pointer) : nullptr;
     for (uint64_t lane = 0; lane < kLanes; ++lane) {
-        llvm::Value* to =
-            affine ? b().CreateConstGEP1_64(b().getInt8Ty(), base, uint64_t(a.shape.offset(unsigned(lane))))
-                   : b().CreateExtractElement(pointers, lane);
+        llvm::Value* to = address_of(a, pointers, lane);
         for (unsigned i = 0; i < a.count; ++i) {
             b().CreateAlignedStore(b().CreateExtractElement(values[i], lane),
                                    b().CreateConstGEP1_64(a.element, to, i), a.align);
@@ -298,6 +354,10 @@ void Vectoriser::emit_store(llvm::StoreInst& store) {
         return store_in_loop(a, values);
     }
     const auto fast = [&]() -> Parts {
+        if (all && goes_by_words(a)) {
+            store_words(a, values, true);
+            return {};
+        }
         if (!is_contiguous(a)) {
             const unsigned run = all ? run_length(a) : 1;
             if (run > 1) {

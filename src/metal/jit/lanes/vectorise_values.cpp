@@ -56,6 +56,10 @@ void Vectoriser::refuse(std::string why) {
     if (refusal_.empty()) refusal_ = std::move(why);
 }
 
+llvm::Value* Vectoriser::agreed(llvm::Value* value) {
+    return shape(value).is_uniform() ? scalar(value) : lanes_.of_first_active(vector(value), mask_);
+}
+
 llvm::SmallVector<llvm::Type*, 4> Vectoriser::leaves(llvm::Type* type) const {
     llvm::SmallVector<llvm::Type*, 4> result;
     add_leaves(type, result);

@@ -43,6 +43,8 @@ class Vectoriser {
     llvm::SmallVector<llvm::Type*, 4> leaves(llvm::Type* type) const;
     Shape shape(const llvm::Value* value) const { return analysis_.shape(value); }
     void refuse(std::string why);
+    // One value for the whole simdgroup where the kernel's promise is that lanes agree.
+    llvm::Value* agreed(llvm::Value* value);
 
     // --- control (vectorise_control.cpp)
     void create_blocks();
@@ -96,6 +98,10 @@ class Vectoriser {
     Parts emit_load(llvm::LoadInst& load);
     void emit_store(llvm::StoreInst& store);
     Parts load_contiguous(const Access& access);
+    bool goes_by_words(const Access& access) const;
+    llvm::Value* address_of(const Access& access, llvm::Value* pointers, uint64_t lane);
+    Parts load_words(const Access& access, bool affine);
+    void store_words(const Access& access, const Parts& values, bool affine);
     Parts load_apart(const Access& access, bool affine);
     Parts load_runs(const Access& access, unsigned lanes);
     void store_runs(const Access& access, const Parts& values, unsigned lanes);
@@ -119,6 +125,8 @@ class Vectoriser {
     Parts emit_matrix_product(llvm::CallInst& call);
     llvm::Value* matrix_in_memory(llvm::Value* matrix);
     llvm::AllocaInst* new_matrix();
+    Parts emit_tensor_collective(llvm::CallInst& call);
+    llvm::Value* by_lane(llvm::Value* pointer);
 
     llvm::IRBuilder<>& b() { return lanes_.b(); }
 

@@ -102,7 +102,7 @@ Result<void> refuse_unknown(const llvm::Module& module) {
 }  // namespace
 
 Result<void> lower_to_fibers(llvm::Module& module, PassState& state) {
-    constexpr Family kFamilies[] = {lower_barrier, lower_simd, lower_tensor_view, lower_tensor_operation};
+    constexpr Family kFamilies[] = {lower_barrier, lower_simd};
     define_builtins(module, state, kFamilies);
     INGOT_TRY(refuse_unknown(module));
     INGOT_TRY(inline_into_entry(module));
