@@ -263,6 +263,22 @@ TEST(Divergence, CasesOfASwitchMeetByThemselvesAndFallThroughTogether) {
         });
 }
 
+// An optimiser may join two branches on one condition, but not by copying what lies between them to both
+// sides.
+TEST(Divergence, AFunctionBetweenTwoBranchesOnOneConditionStaysOne) {
+    expect_lockstep(
+        "if (x % 3 == 1) r = 7;\n"
+        "r += simd_sum(x);\n"
+        "if (x % 3 == 1) r += 1000;",
+        [](Simdgroup& s) {
+            Counted c{s};
+            const auto condition = [&](uint32_t l) { return s.x[l] % 3 == 1; };
+            s.lanes.branch(condition, [&] { c.add(7); });
+            c.add(s.lanes.sum([&](uint32_t l) { return s.x[l]; }));
+            s.lanes.branch(condition, [&] { c.add(1000); });
+        });
+}
+
 TEST(Divergence, ABarrierWaitsForLanesThatStillMeet) {
     expect_lockstep(
         "uint at = i % 64;\n"

@@ -22,6 +22,7 @@
 
 #include "metal/exec/air_form.h"
 #include "metal/jit/address_spaces.h"
+#include "metal/jit/convergence.h"
 #include "metal/jit/define_arithmetic.h"
 #include "metal/jit/import_module.h"
 #include "metal/jit/pass.h"
@@ -343,6 +344,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
     internalise(module, *entry);
     drop_invariant_markers(module);
     define_arithmetic(module);
+    mark_convergent(module);
     Optimiser().run(module);
     INGOT_TRY(refuse_recursion(module));
     // Threadgroup variables stay external: later optimisers mustn't reason about who writes them either.

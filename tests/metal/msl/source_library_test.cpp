@@ -372,5 +372,21 @@ TEST_F(SourceApi, MacrosAndLanguageVersionReachTheSource) {
     EXPECT_TRUE(library) << (error ? error->localizedDescription()->utf8String() : "");
 }
 
+// A copy for each side of the branches around it would make threads wait at different barriers.
+TEST(SourceDoor, ABarrierBetweenBranchesOnOneConditionStaysOne) {
+    const std::string ir = air_of(
+        "void wait() { threadgroup_barrier(mem_flags::mem_threadgroup); }\n"
+        "kernel void k(device uint* out, uint t [[thread_index_in_threadgroup]]) {\n"
+        "  threadgroup uint shared[64];\n"
+        "  if (t < 4) shared[t] = out[t];\n"
+        "  wait();\n"
+        "  if (t < 4) out[t] = shared[3 - t];\n"
+        "}\n");
+    const std::string call = "call void @air.wg.barrier(";
+    const size_t first = ir.find(call);
+    ASSERT_NE(std::string::npos, first) << ir;
+    EXPECT_EQ(std::string::npos, ir.find(call, first + 1)) << ir;
+}
+
 }  // namespace
 }  // namespace ingot::metal::testing

@@ -53,6 +53,23 @@ llvm::Value* combine(llvm::IRBuilder<>& b, llvm::StringRef operation, bool is_si
                                    x, y);
 }
 
+// Four bits of a word of all lanes, those of each lane's quad.
+llvm::Value* bits_of_quad(LaneBuilder& lanes, llvm::Value* word) {
+    llvm::IRBuilder<>& b = lanes.b();
+    llvm::Value* shift =
+        lanes.lanes(b.getInt32Ty(), [](unsigned lane) { return int64_t(lane / kQuad * kQuad); });
+    return b.CreateAnd(b.CreateLShr(lanes.splat(word), shift), lanes.splat_u32(15));
+}
+
+// The first active lane of each lane's quad, which has one where the lane itself is active.
+llvm::Value* first_of_quad(LaneBuilder& lanes, llvm::Value* mask) {
+    llvm::IRBuilder<>& b = lanes.b();
+    llvm::Value* active = bits_of_quad(lanes, lanes.bits(mask));
+    llvm::Value* inside =
+        b.CreateIntrinsic(llvm::Intrinsic::cttz, {active->getType()}, {active, b.getFalse()});
+    return b.CreateAdd(b.CreateAnd(lanes.lane_numbers(), lanes.splat_u32(~(kQuad - 1))), inside);
+}
+
 bool is_reduction(llvm::StringRef operation) {
     return operation == "sum" || operation == "product" || operation == "min" || operation == "max" ||
            operation == "and" || operation == "or" || operation == "xor";
@@ -77,16 +94,11 @@ Parts Vectoriser::simd_vote(llvm::CallInst& call, llvm::StringRef operation, boo
                                                    : votes;
         return {b().CreateZExtOrTrunc(result, type)};
     }
-    // A quad's four bits, at each of its lanes.
-    const auto of_quad = [&](llvm::Value* word) {
-        llvm::Value* shift =
-            lanes_.lanes(b().getInt32Ty(), [](unsigned lane) { return int64_t(lane / kQuad * kQuad); });
-        return b().CreateAnd(b().CreateLShr(lanes_.splat(word), shift), lanes_.splat_u32(15));
-    };
-    llvm::Value* mine = of_quad(votes);
-    llvm::Value* result = operation == "any"   ? b().CreateICmpNE(mine, lanes_.splat_u32(0))
-                          : operation == "all" ? b().CreateICmpEQ(mine, of_quad(lanes_.bits(mask_)))
-                                               : mine;
+    llvm::Value* mine = bits_of_quad(lanes_, votes);
+    llvm::Value* result = operation == "any" ? b().CreateICmpNE(mine, lanes_.splat_u32(0))
+                          : operation == "all"
+                              ? b().CreateICmpEQ(mine, bits_of_quad(lanes_, lanes_.bits(mask_)))
+                              : mine;
     return {b().CreateZExtOrTrunc(result, lanes_.wide(type))};
 }
 
@@ -156,8 +168,14 @@ llvm::Value* Vectoriser::shuffle_source(llvm::CallInst& call, llvm::StringRef op
 }
 
 Parts Vectoriser::simd_shuffle(llvm::CallInst& call, llvm::StringRef operation, bool quad) {
-    if (operation == "broadcast_first" && !quad) {
+    if (operation == "broadcast_first") {
         Parts result;
+        if (quad) {
+            llvm::Value* source = first_of_quad(lanes_, mask_);
+            for (llvm::Value* value : vectors(call.getArgOperand(0)))
+                result.push_back(lanes_.permute(value, source));
+            return result;
+        }
         for (llvm::Value* value : vectors(call.getArgOperand(0))) {
             result.push_back(lanes_.of_first_active(value, mask_));
         }
@@ -215,8 +233,9 @@ Parts Vectoriser::emit_simd(llvm::CallInst& call, llvm::StringRef name) {
         }
     } else if (operation.starts_with("shuffle_and_fill")) {
         result = simd_fill(call, operation, quad);
-    } else if (operation == "is_first" && !quad) {
-        result = {b().CreateICmpEQ(lanes_.lane_numbers(), lanes_.splat(lanes_.first_active(mask_)))};
+    } else if (operation == "is_first") {
+        llvm::Value* first = quad ? first_of_quad(lanes_, mask_) : lanes_.splat(lanes_.first_active(mask_));
+        result = {b().CreateICmpEQ(lanes_.lane_numbers(), first)};
     } else if (call.arg_size() >= 1 && (call.arg_size() >= 2 || operation == "broadcast_first")) {
         result = simd_shuffle(call, operation, quad);
     }
