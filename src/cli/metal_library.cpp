@@ -157,8 +157,8 @@ Result<void> list(const LibraryFlags& flags) {
 }
 
 struct CheckCounts {
-    size_t lowered = 0;
-    std::map<std::string, std::vector<std::string>> refused;  // message -> kernels
+    std::vector<std::pair<double, std::string>> milliseconds;  // of what was lowered
+    std::map<std::string, std::vector<std::string>> refused;   // message -> kernels
 };
 
 void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker& worker,
@@ -167,7 +167,8 @@ void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker
     for (size_t i = worker.claim(0, 1); i < chosen.size(); i = worker.claim(0, 1)) {
         const auto kernel = compiler.compile(chosen[i]->bitcode, chosen[i]->name, options);
         if (kernel) {
-            ++counts.lowered;
+            const metal::CompileTimes& t = (*kernel)->times;
+            counts.milliseconds.emplace_back(t.parse_ms + t.optimise_ms + t.generate_ms, chosen[i]->name);
         } else {
             counts.refused[kernel.error().describe()].emplace_back(chosen[i]->name);
         }
@@ -176,6 +177,7 @@ void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker
 
 struct CheckFlags {
     LibraryFlags library;
+    std::string executor = "fibers";
     bool compile_fully = false;
     size_t sample = 0;
     std::optional<uint32_t> seed;
@@ -209,10 +211,13 @@ Result<void> check(const CheckFlags& check_flags) {
     options.lower_only = !compile_fully;
     options.isolate = !flags.trust;
     options.use_cache = false;
+    INGOT_ASSIGN(options.executor, metal::executor_kind(check_flags.executor));
+    options.variant = {.full = true, .linear = true};
     pool.run([&](Worker& worker) { check_some(chosen, worker, options, counts[worker.index()]); });
     CheckCounts total;
     for (auto& part : counts) {
-        total.lowered += part.lowered;
+        total.milliseconds.insert(total.milliseconds.end(), part.milliseconds.begin(),
+                                  part.milliseconds.end());
         for (auto& [message, names] : part.refused) {
             auto& all = total.refused[message];
             all.insert(all.end(), names.begin(), names.end());
@@ -222,14 +227,20 @@ Result<void> check(const CheckFlags& check_flags) {
         fmt::print("{} kernels, e.g. {}: {}\n", names.size(), names[0], message);
     }
     const char* did = compile_fully ? "compiled" : "lowered";
-    fmt::print("{} of {} kernels {}{}\n", total.lowered, chosen.size(), did, sampled);
-    if (total.lowered == chosen.size()) return {};
-    return fail(ErrorKind::kUnsupported, "{}: {} kernels not {}", flags.file, chosen.size() - total.lowered,
-                did);
+    const size_t lowered = total.milliseconds.size();
+    fmt::print("{} of {} kernels {}{}\n", lowered, chosen.size(), did, sampled);
+    if (lowered != 0) {
+        std::ranges::sort(total.milliseconds);
+        const auto& [longest, slowest] = total.milliseconds.back();
+        fmt::print("median {:.0f} ms, longest {:.0f} ms ({})\n", total.milliseconds[lowered / 2].first,
+                   longest, slowest);
+    }
+    if (lowered == chosen.size()) return {};
+    return fail(ErrorKind::kUnsupported, "{}: {} kernels not {}", flags.file, chosen.size() - lowered, did);
 }
 
 struct DisassembleFlags {
-    std::string file, kernel, print_after;
+    std::string file, kernel, print_after, executor = "fibers";
     std::vector<std::string> constants;
     bool trust = false;
 };
@@ -247,12 +258,20 @@ Result<void> disassemble(const DisassembleFlags& flags) {
     } else {
         options.print_after = flags.print_after;
         options.printed = &text;
+        INGOT_ASSIGN(options.executor, metal::executor_kind(flags.executor));
+        options.variant = {.full = true, .linear = true};
         if (auto done = compiler->compile(function->bitcode, function->name, options); !done) {
             return Failure(done.error());
         }
     }
     fmt::print("{}", text);
     return {};
+}
+
+void add_executor_flag(CLI::App& app, std::string& executor) {
+    app.add_option("--executor", executor, "Whose form: fibers or vector (full simdgroups along x)")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"fibers", "vector"}));
 }
 
 }  // namespace
@@ -271,6 +290,7 @@ Action add_metal_check(CLI::App& app) {
     auto flags = std::make_shared<CheckFlags>();
     add_library_flags(app, flags->library);
     app.add_flag("--compile", flags->compile_fully, "Generate machine code too");
+    add_executor_flag(app, flags->executor);
     app.add_option("--sample", flags->sample, "Take this many kernels, at random (all)")
         ->check(CLI::PositiveNumber);
     app.add_option("--seed", flags->seed, "What --sample takes (random; printed)");
@@ -284,6 +304,7 @@ Action add_metal_dis(CLI::App& app) {
     app.add_option("--constant", flags->constants, "INDEX=TYPE:VALUE or NAME=TYPE:VALUE, e.g. 200=bool:true");
     app.add_option("--print-air-after", flags->print_after,
                    "Show the module after this pass of the device's compiler");
+    add_executor_flag(app, flags->executor);
     add_trust_flag(app, flags->trust);
     return [flags] { return disassemble(*flags); };
 }

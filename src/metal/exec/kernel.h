@@ -21,7 +21,7 @@ struct Lane;
 enum class CooperativeLayout : uint8_t { kNax, kRowMajor, kScrambled };
 
 // How threads of a simdgroup are carried out: each as a fiber of its own, or all as lanes of one fiber. kAuto
-// starts with the one and goes on with the other once its code is there (tiering.h).
+// starts with the one and goes on with the other once its code is there (tiers.h).
 enum class ExecutorKind : uint8_t { kFibers, kVector, kAuto };
 
 // "fibers", "vector" or "auto"; an error for anything else.

@@ -54,7 +54,8 @@ llvm::Value* Vectoriser::by_lane(llvm::Value* pointer) {
 }
 
 // ingot_matmul2d(lane, site, descriptor, {operand, code} x 3, threads, layout) and
-// ingot_cooperative_reduce(lane, site, from, to, numbers...). Lanes of vectors need no site: they meet as one.
+// ingot_cooperative_reduce(lane, site, from, to, numbers...). Lanes of vectors need no site: they meet as
+// one.
 Parts Vectoriser::emit_tensor_collective(llvm::CallInst& call) {
     llvm::SmallVector<llvm::Value*, 12> arguments{lanes_.bits(mask_)};
     const bool is_product = call.getCalledFunction()->getName() == "ingot_matmul2d";

@@ -16,7 +16,13 @@ bool is_power_of_two(uint64_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-constexpr unsigned kWordBytes = 4, kManyElements = 8;
+// Elements are moved in units of a word where they fill some.
+constexpr uint64_t kWordBytes = 4;
+constexpr unsigned kManyElements = 8;
+
+uint64_t unit_bytes(uint64_t element_bytes, unsigned count) {
+    return element_bytes < kWordBytes && element_bytes * count % kWordBytes == 0 ? kWordBytes : element_bytes;
+}
 
 }  // namespace
 
@@ -85,10 +91,11 @@ Parts Vectoriser::load_contiguous(const Access& a) {
 }
 
 // Many elements a lane: trees of shuffles over all of them would cost more, above all in the code generator,
-// whose time explodes, than going through each lane's 32-bit words.
+// whose time explodes, than going through each lane's words in a loop. In a large kernel that saves time for
+// few elements too.
 bool Vectoriser::goes_by_words(const Access& a) const {
-    return a.count >= kManyElements && a.size <= kWordBytes && a.count * a.size % kWordBytes == 0 &&
-           a.element->getPrimitiveSizeInBits() == 8 * a.size && !a.element->isPointerTy();
+    return a.count >= (is_large_ ? 1 : kManyElements) && a.element->getPrimitiveSizeInBits() == 8 * a.size &&
+           (a.size <= kWordBytes || is_large_) && !a.element->isPointerTy();
 }
 
 // The address of a lane's elements; `pointers` (null for an affine address) is made once for all lanes.
@@ -98,48 +105,71 @@ llvm::Value* Vectoriser::address_of(const Access& a, llvm::Value* pointers, uint
                                   uint64_t(a.shape.offset(unsigned(lane))));
 }
 
-Parts Vectoriser::load_words(const Access& a, bool affine) {
-    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
-    const unsigned per_word = unsigned(kWordBytes / a.size);
-    const llvm::Align align = std::min(a.align, llvm::Align(kWordBytes));
-    llvm::Type* word = b().getInt32Ty();
-    Parts words(a.count / per_word, llvm::PoisonValue::get(lanes_.wide(word)));
-    for (uint64_t lane = 0; lane < kLanes; ++lane) {
-        llvm::Value* from = address_of(a, pointers, lane);
-        for (unsigned w = 0; w < words.size(); ++w) {
-            llvm::Value* loaded = b().CreateAlignedLoad(word, b().CreateConstGEP1_64(word, from, w), align);
-            words[w] = b().CreateInsertElement(words[w], loaded, lane);
-        }
+// Runs over all lanes and their words: `each` gets a word's place in the lane's memory and in `table`, which
+// holds vectors of 32, one a word.
+void Vectoriser::for_each_word(const Access& a, bool affine, llvm::AllocaInst* table, unsigned count,
+                               llvm::Type* word,
+                               llvm::function_ref<void(llvm::Value* own, llvm::Value* in_table)> each) {
+    const bool strided = affine && a.shape.kind == ShapeKind::kStrided;
+    llvm::Value* base = strided ? scalar(a.pointer) : by_lane(a.pointer);
+    llvm::BasicBlock *before = b().GetInsertBlock(), *loop = lanes_.new_block("lane"),
+                     *after = lanes_.new_block("lanes");
+    b().CreateBr(loop);
+    b().SetInsertPoint(loop);
+    llvm::PHINode* lane = b().CreatePHI(b().getInt64Ty(), 2);
+    lane->addIncoming(b().getInt64(0), before);
+    llvm::Value* own =
+        strided ? b().CreateGEP(b().getInt8Ty(), base,
+                                b().CreateMul(lane, b().getInt64(uint64_t(a.shape.stride))))
+                : b().CreateLoad(a.pointer->getType(), b().CreateGEP(a.pointer->getType(), base, lane));
+    llvm::Value* column = b().CreateGEP(word, table, lane);
+    for (unsigned w = 0; w < count; ++w) {
+        each(b().CreateConstGEP1_64(word, own, w), b().CreateConstGEP1_64(word, column, w * kLanes));
     }
+    llvm::Value* next = b().CreateAdd(lane, b().getInt64(1));
+    lane->addIncoming(next, loop);
+    b().CreateCondBr(b().CreateICmpULT(next, b().getInt64(kLanes)), loop, after);
+    b().SetInsertPoint(after);
+}
+
+Parts Vectoriser::load_words(const Access& a, bool affine) {
+    const uint64_t unit = unit_bytes(a.size, a.count);
+    const unsigned per_word = unsigned(unit / a.size), count = a.count / per_word;
+    const llvm::Align align = std::min(a.align, llvm::Align(unit));
+    llvm::Type *word = b().getIntNTy(unsigned(8 * unit)), *row = lanes_.wide(word);
+    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
+    for_each_word(a, affine, table, count, word, [&](llvm::Value* own, llvm::Value* in_table) {
+        b().CreateStore(b().CreateAlignedLoad(word, own, align), in_table);
+    });
     auto* bits = lanes_.wide(b().getIntNTy(unsigned(8 * a.size)));
-    Parts result;
+    Parts words, result;
+    for (unsigned w = 0; w < count; ++w)
+        words.push_back(b().CreateLoad(row, b().CreateConstGEP1_64(row, table, w)));
     for (unsigned i = 0; i < a.count; ++i) {
         llvm::Value* shifted =
-            b().CreateLShr(words[i / per_word], lanes_.splat_u32(uint32_t(8 * a.size * (i % per_word))));
+            b().CreateLShr(words[i / per_word], llvm::ConstantInt::get(row, 8 * a.size * (i % per_word)));
         result.push_back(b().CreateBitCast(b().CreateTrunc(shifted, bits), lanes_.wide(a.element)));
     }
     return result;
 }
 
 void Vectoriser::store_words(const Access& a, const Parts& values, bool affine) {
-    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
-    const unsigned per_word = unsigned(kWordBytes / a.size);
-    const llvm::Align align = std::min(a.align, llvm::Align(kWordBytes));
-    llvm::Type* word = b().getInt32Ty();
+    const uint64_t unit = unit_bytes(a.size, a.count);
+    const unsigned per_word = unsigned(unit / a.size), count = a.count / per_word;
+    const llvm::Align align = std::min(a.align, llvm::Align(unit));
+    llvm::Type *word = b().getIntNTy(unsigned(8 * unit)), *row = lanes_.wide(word);
     auto* bits = lanes_.wide(b().getIntNTy(unsigned(8 * a.size)));
-    Parts words(a.count / per_word, llvm::Constant::getNullValue(lanes_.wide(word)));
+    Parts words(count, llvm::Constant::getNullValue(row));
     for (unsigned i = 0; i < a.count; ++i) {
-        llvm::Value* value = b().CreateZExt(b().CreateBitCast(values[i], bits), lanes_.wide(word));
-        value = b().CreateShl(value, lanes_.splat_u32(uint32_t(8 * a.size * (i % per_word))));
+        llvm::Value* value = b().CreateZExt(b().CreateBitCast(values[i], bits), row);
+        value = b().CreateShl(value, llvm::ConstantInt::get(row, 8 * a.size * (i % per_word)));
         words[i / per_word] = b().CreateOr(words[i / per_word], value);
     }
-    for (uint64_t lane = 0; lane < kLanes; ++lane) {
-        llvm::Value* to = address_of(a, pointers, lane);
-        for (unsigned w = 0; w < words.size(); ++w) {
-            b().CreateAlignedStore(b().CreateExtractElement(words[w], lane),
-                                   b().CreateConstGEP1_64(word, to, w), align);
-        }
-    }
+    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
+    for (unsigned w = 0; w < count; ++w) b().CreateStore(words[w], b().CreateConstGEP1_64(row, table, w));
+    for_each_word(a, affine, table, count, word, [&](llvm::Value* own, llvm::Value* in_table) {
+        b().CreateAlignedStore(b().CreateLoad(word, in_table), own, align);
+    });
 }
 
 // One load of all of a lane's elements for each lane; all are active.

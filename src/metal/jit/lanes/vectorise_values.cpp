@@ -5,6 +5,9 @@
 namespace ingot::metal::jit::lanes {
 namespace {
 
+// Instructions for one thread beyond which a kernel's vector form would take seconds to generate.
+constexpr unsigned kLargeInstructions = 3000;
+
 // The elements of a scalar of any type, in order.
 void split_scalar(llvm::IRBuilder<>& b, llvm::Value* value, Parts& elements) {
     llvm::Type* type = value->getType();
@@ -48,7 +51,8 @@ Vectoriser::Vectoriser(llvm::Function& source, llvm::Function& target, Variant v
       analysis_(source, variant),
       regions_(analysis_.regions()),
       end_of_slots_(start_slots(target)),
-      lanes_(target, end_of_slots_) {}
+      lanes_(target, end_of_slots_),
+      is_large_(source.getInstructionCount() > kLargeInstructions) {}
 
 Vectoriser::~Vectoriser() = default;
 

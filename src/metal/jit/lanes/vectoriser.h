@@ -100,6 +100,9 @@ class Vectoriser {
     Parts load_contiguous(const Access& access);
     bool goes_by_words(const Access& access) const;
     llvm::Value* address_of(const Access& access, llvm::Value* pointers, uint64_t lane);
+    void for_each_word(const Access& access, bool affine, llvm::AllocaInst* table, unsigned count,
+                       llvm::Type* word,
+                       llvm::function_ref<void(llvm::Value* own, llvm::Value* in_table)> each);
     Parts load_words(const Access& access, bool affine);
     void store_words(const Access& access, const Parts& values, bool affine);
     Parts load_apart(const Access& access, bool affine);
@@ -141,6 +144,7 @@ class Vectoriser {
     std::unique_ptr<ContextBuilder> context_;
     std::string refusal_;
     bool has_barriers_ = false;
+    const bool is_large_;  // short code comes before fast code
 
     llvm::Value* base_mask_ = nullptr;                     // lanes that there are
     llvm::Value* mask_ = nullptr;                          // lanes that run the block being emitted
