@@ -87,8 +87,9 @@ struct Row {
 const std::map<uint32_t, ConstantValue> kWholeGemm{{10, false}, {100, false}, {110, false},
                                                    {200, true}, {201, true},  {202, true}};
 
+constexpr uint32_t kMillion = 1 << 20;
+
 std::vector<Row> rows() {
-    constexpr uint32_t kMillion = 1 << 20;
     return {
         {"exp 1M",
          "v_Expfloat32float32",

@@ -51,6 +51,10 @@ void Dispatch::threads(Size3 grid, Size3 threads_) {
         return;
     }
     EXPECT_EQ(LaunchStatus::kDone, report->status) << name_ << ": " << report->message;
+    if (launch_.executor == ExecutorKind::kVector) {
+        EXPECT_EQ(ExecutorKind::kVector, report->executor)
+            << name_ << " was refused by the vector executor: " << report->refusal;
+    }
     for (const auto& [slot, array] : arrays_) {
         EXPECT_TRUE(array->tail_is_untouched()) << name_ << " wrote past the end of buffer " << slot;
     }
