@@ -29,6 +29,7 @@ void attend(benchmark::State& state, Isa isa, uint32_t tokens, uint32_t cells) {
                              .k = k.data(),
                              .v = v.data(),
                              .format = kv::Format::kF16,
+                             .cell_bytes = kv::row_bytes(kv::Format::kF16, kKvHeads * kHeadDim),
                              .out = out.data(),
                              .out_stride = width,
                              .num_tokens = tokens,

@@ -97,6 +97,25 @@ void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required) {
             ""))
         ->option_text("DEVICE [cpu]")
         ->group(kModelGroup);
+    app.add_option_function<std::string>(
+           "--kv-format",
+           [&flags](const std::string& name) {
+               if (name != "auto" && !kv::format_from_name(name)) {
+                   std::string known = "auto";
+                   for (const kv::FormatTraits& row : kv::kFormats) known += fmt::format(", {}", row.name);
+                   throw CLI::ValidationError("--kv-format",
+                                              fmt::format("'{}' is no format; {} are accepted", name, known));
+               }
+               flags.engine.kv_format = kv::format_from_name(name);
+           },
+           "How cached keys and values are stored: auto, f32, f16 or q8_0")
+        ->option_text("FORMAT [auto]")
+        ->group(kModelGroup);
+    app.add_option("--set", flags.engine.settings,
+                   "Choose a kernel of the metal device, like attn.decode=classic; may be repeated")
+        ->allow_extra_args(false)
+        ->option_text("NAME=VALUE")
+        ->group(kModelGroup);
     app.add_option("--dump-graph", flags.engine.dump_graph, "Write the compute graphs to a Graphviz file")
         ->option_text("FILE.dot")
         ->group(kModelGroup);

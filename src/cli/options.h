@@ -21,7 +21,7 @@ struct ModelFlags {
     EngineOptions engine;  // `progress` is set when the model is loaded (load.h)
 };
 
-// MODEL, --threads, --ctx, --device, --dump-graph, --trace, --print-after.
+// MODEL, --threads, --ctx, --device, --kv-format, --set, --dump-graph, --trace, --print-after.
 void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required);
 
 struct SamplingFlags {

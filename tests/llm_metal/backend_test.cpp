@@ -95,32 +95,50 @@ TEST_F(MetalTest, ACellPastTheRegionIsRefusedBeforeAnythingIsStored) {
     EXPECT_TRUE(metal->kernel_counts().empty());
 }
 
-TEST_F(MetalTest, TrapTheStoreTouchesItsRowsAloneEvenInAPaddedBuffer) {
-    const auto metal = make_metal();
-    const KvLayer layer{0, 1, 20};
+// Bit for bit what the host's conversions make, in the named cells alone.
+TEST_F(MetalTest, TrapTheStoreTouchesItsRowsAloneAndMakesTheBytesOfTheHost) {
+    const QuantType types[] = {QuantType::kF32, QuantType::kF16, QuantType::kQ8_0};
+    constexpr uint32_t kWidth = 96;
+    const KvLayer layer{0, 3, 32};
     const auto make = [&](const GraphParams& p) {
         GraphBuilder b(p, weights_.table());
-        const NodeId k = b.input("k", DType::kF32, {3, 1, 20});
+        const NodeId k = b.input("k", DType::kF32, {p.tokens, 3, 32});
         b.kv_store(0, k, b.scale(k, 2.0f));
-        b.output(b.scale(b.reshape(k, {3, 20}), 1.0f));
+        b.output(b.scale(b.reshape(k, {p.tokens, kWidth}), 1.0f));
         return std::move(b).finish();
     };
-    for (const kv::Format format : {kv::Format::kF32}) {
-        expect_ok(metal->ensure_kv({&layer, 1}, format, 8));
-        const std::vector<float> sentinels(8 * 20, 7.5f);
+    for (const kv::FormatTraits& format : kv::kFormats) {
+        SCOPED_TRACE(format.name);
+        const auto metal = make_metal();
+        const size_t row_bytes = kv::row_bytes(format.format, kWidth);
+        expect_ok(metal->ensure_kv({&layer, 1}, format.format, 8));
+        std::vector<std::byte> expected(8 * row_bytes, std::byte{0xC2});
         for (const KvSide side : {KvSide::kKey, KvSide::kValue})
-            expect_ok(metal->write_kv(0, side, 0, std::as_bytes(std::span(sentinels))));
+            expect_ok(metal->write_kv(0, side, 0, expected));
         Executor executor({metal.get()}, make, {.kv_cells = 8});
-        const std::vector<float> k = random_values(60, 3);
+        std::vector<float> k = random_values(3 * kWidth, 3);
+        std::fill_n(k.begin(), 32, 0.0f);  // a block of zeros
+        k[40] = 1e-30f, k[70] = 3e4f;
         const std::vector<int32_t> cells = {6, 1, 2};
-        expect_ok(executor.run({.tokens = 3, .kv_format = format},
+        expect_ok(executor.run({.tokens = 3, .kv_format = format.format},
                                std::vector<InputData>{{"k", k}, {"cells", cells}}));
-        std::vector<float> rows(8 * 20);
-        expect_ok(metal->read_kv(0, KvSide::kKey, 0, std::as_writable_bytes(std::span(rows))));
-        std::vector<float> expected = sentinels;
-        for (size_t t = 0; t < 3; ++t) std::copy_n(&k[t * 20], 20, &expected[size_t(cells[t]) * 20]);
+        for (size_t t = 0; t < 3; ++t) {
+            traits(types[size_t(format.format)])
+                .quantize(&k[t * kWidth], &expected[size_t(cells[t]) * row_bytes], kWidth);
+        }
+        std::vector<std::byte> rows(expected.size());
+        expect_ok(metal->read_kv(0, KvSide::kKey, 0, rows));
         EXPECT_EQ(rows, expected);
+        EXPECT_EQ(metal->kernel_counts().at(fmt::format("kv_store_{}", format.name)), 1u);
     }
+}
+
+TEST_F(MetalTest, CellsThatAreNoWholeBlocksAreRefused) {
+    const auto metal = make_metal();
+    const KvLayer layer{2, 1, 40};
+    EXPECT_EQ("layer 2 has KV cells of 40 elements; q8_0 accepts multiples of 32",
+              error_of(metal->ensure_kv({&layer, 1}, kv::Format::kQ8_0, 8)));
+    expect_ok(metal->ensure_kv({&layer, 1}, kv::Format::kF16, 8));
 }
 
 TEST_F(MetalTest, TrapAHostReadWaitsForWhatIsPending) {

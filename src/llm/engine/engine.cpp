@@ -29,6 +29,10 @@ Result<void> check(const EngineOptions& options) {
         return fail(ErrorKind::kUnsupported, "device '{}' is unknown; {} are accepted", options.device,
                     fmt::join(kDevices, " and "));
     }
+    if (!options.settings.empty() && options.device != "metal") {
+        return fail(ErrorKind::kInvalidArgument, "'{}' sets something of the metal device; this one is {}",
+                    options.settings[0], options.device);
+    }
     if (options.threads > kMaxThreads) {
         return fail(ErrorKind::kInvalidArgument, "{} threads; 1 to {} are accepted", options.threads,
                     kMaxThreads);
@@ -229,7 +233,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     std::unique_ptr<Backend> backend;
     if (options.device == "metal") {
         options.batch = std::min(options.batch, kMaxMetalBatch);
-        INGOT_ASSIGN(backend, mtl::MetalBackend::create({.mappings = file->mappings()}));
+        INGOT_ASSIGN(const mtl::KernelOptions kernels, mtl::parse_kernel_options(options.settings));
+        INGOT_ASSIGN(backend, mtl::MetalBackend::create({.mappings = file->mappings(), .kernels = kernels}));
     } else {
         threads = options.threads != 0 ? options.threads : num_physical_cores();
         INGOT_ASSIGN(backend, make_cpu_backend(threads, options.isa, *file));

@@ -30,6 +30,7 @@ struct EngineOptions {
     std::string device = "cpu";
     std::string isa =
         {};  // of the cpu, as kernels/isa.h spells it; empty: the best one, or what INGOT_ISA says
+    std::vector<std::string> settings = {};  // of the metal device's kernels: "attn.decode=classic"
     bool fuse = true;
     // Of cached keys and values; none: chosen by their size (model/memory.h).
     std::optional<kv::Format> kv_format = {};

@@ -16,7 +16,7 @@ uint32_t default_context(const HyperParams& hyper) {
 }
 
 uint64_t kv_size_bytes(const HyperParams& hyper, kv::Format format, uint32_t context) {
-    return 2ull * hyper.layers * context * hyper.kv_width() * kv::traits(format).element_size_bytes;
+    return 2ull * hyper.layers * context * kv::row_bytes(format, hyper.kv_width());
 }
 
 Result<MemoryUse> estimate_memory(const Model& model, const Backend& backend, kv::Format format,

@@ -182,18 +182,34 @@ Result<void> ReferenceBackend::synchronize() {
     return {};
 }
 
+namespace {
+
+// What a cell's row holds once it was stored in a format.
+std::vector<float> as_stored(kv::Format format, std::vector<float> row) {
+    if (format == kv::Format::kF16) {
+        for (float& value : row) value = half_to_float(float_to_half(value));
+    }
+    for (size_t first = 0; format == kv::Format::kQ8_0 && first < row.size(); first += 32) {
+        float largest = 0;
+        for (size_t i = first; i < first + 32; ++i) largest = std::max(largest, std::abs(row[i]));
+        const float scale = largest / 127, inverse = scale == 0 ? 0 : 1 / scale;
+        for (size_t i = first; i < first + 32; ++i)
+            row[i] = std::round(row[i] * inverse) * half_to_float(float_to_half(scale));
+    }
+    return row;
+}
+
+}  // namespace
+
 void ReferenceBackend::store(uint32_t layer, const float* k, const float* v, const int32_t* cells,
                              uint32_t tokens) {
     Region& region = kv_.at(layer);
     const size_t width = size_t(region.layer.kv_heads) * region.layer.head_dim;
     for (uint32_t t = 0; t < tokens; ++t) {
-        for (size_t i = 0; i < width; ++i) {
-            const float values[2] = {k[t * width + i], v[t * width + i]};
-            for (size_t side : {0, 1}) {
-                const bool half = format_ == kv::Format::kF16;
-                region.side[side][size_t(cells[t]) * width + i] =
-                    half ? half_to_float(float_to_half(values[side])) : values[side];
-            }
+        for (const auto& [side, values] : {std::pair(0, k), {1, v}}) {
+            const float* row = values + t * width;
+            std::ranges::copy(as_stored(format_, {row, row + width}),
+                              region.side[side].begin() + ptrdiff_t(size_t(cells[t]) * width));
         }
     }
 }

@@ -43,6 +43,7 @@ TEST(Memory, CachedKeysAndValuesOfAKnownModel) {
     hyper.layers = 30, hyper.kv_heads = 3, hyper.head_dim = 64;
     EXPECT_EQ(kv_size_bytes(hyper, kv::Format::kF32, 2048), 2ull * 30 * 2048 * 192 * 4);
     EXPECT_EQ(kv_size_bytes(hyper, kv::Format::kF16, 2048), 2ull * 30 * 2048 * 192 * 2);
+    EXPECT_EQ(kv_size_bytes(hyper, kv::Format::kQ8_0, 2048), 2ull * 30 * 2048 * 6 * 34);
     EXPECT_EQ(default_kv_format(hyper), kv::Format::kF32) << "30 layers of 192";
     hyper.layers = 28, hyper.kv_heads = 4, hyper.head_dim = 128;
     EXPECT_EQ(default_kv_format(hyper), kv::Format::kF16) << "28 layers of 512";

@@ -165,18 +165,12 @@ const float* CpuBackend::vector(WeightId id) const {
 
 Result<void> CpuBackend::ensure_kv(std::span<const KvLayer> layers, kv::Format format, uint32_t num_cells) {
     for (const KvLayer& layer : layers) {
-        if (const auto found = kv_.find(layer.layer); found != kv_.end()) {
-            const KvRegion& region = found->second;
-            if (region.layer == layer && region.format == format && region.num_cells == num_cells) continue;
-            return fail(ErrorKind::kInvalidArgument,
-                        "layer {} has {} KV cells of {} x {} {}; {} of {} x {} {} are wanted", layer.layer,
-                        region.num_cells, region.layer.kv_heads, region.layer.head_dim,
-                        traits(region.format).name, num_cells, layer.kv_heads, layer.head_dim,
-                        traits(format).name);
-        }
-        KvRegion region{layer, format, num_cells, {}};
-        for (Block& side : region.side) {
-            INGOT_ASSIGN(side, Block::make(region.row_bytes() * num_cells));
+        const KvRegion* existing = kv_region(layer.layer);
+        KvRegion region{{layer, format, num_cells}, {}};
+        INGOT_TRY(check_kv_shape(region, existing));
+        if (existing != nullptr) continue;
+        for (auto& side : region.side) {
+            INGOT_ASSIGN(side, Block::make(region.size_bytes()));
         }
         kv_.emplace(layer.layer, std::move(region));
     }
@@ -192,14 +186,8 @@ Result<std::span<std::byte>> CpuBackend::kv_rows(uint32_t layer, KvSide side, ui
                                                  size_t size_bytes) const {
     const KvRegion* region = kv_region(layer);
     if (region == nullptr) return fail(ErrorKind::kNotFound, "layer {} has no KV cells on the cpu", layer);
-    const size_t row = region->row_bytes();
-    const size_t rows = size_bytes / row;
-    if (size_bytes % row != 0 || first_cell > region->num_cells || rows > region->num_cells - first_cell) {
-        return fail(ErrorKind::kInvalidArgument,
-                    "{} bytes from cell {} of layer {}, which has {} cells of {} bytes", size_bytes,
-                    first_cell, layer, region->num_cells, row);
-    }
-    return std::span(region->side[size_t(side)].data() + first_cell * row, size_bytes);
+    INGOT_ASSIGN(const size_t offset, kv_rows_offset(*region, first_cell, size_bytes));
+    return std::span(region->side[size_t(side)].data() + offset, size_bytes);
 }
 
 Result<void> CpuBackend::read_kv(uint32_t layer, KvSide side, uint32_t first_cell,
@@ -257,7 +245,7 @@ Backend::Memory CpuBackend::memory() const {
     Memory memory;
     for (const auto& [id, matrix] : matrices_) memory.weight_bytes += matrix.storage_bytes();
     for (const auto& [id, values] : vectors_) memory.weight_bytes += values.size() * sizeof(float);
-    for (const auto& [layer, region] : kv_) memory.kv_bytes += 2 * region.row_bytes() * region.num_cells;
+    for (const auto& [layer, region] : kv_) memory.kv_bytes += 2 * region.size_bytes();
     for (const Block& block : buffers_) memory.buffer_bytes += block.size();
     memory.buffer_bytes += workspace_.size();
     return memory;

@@ -14,6 +14,7 @@
 #include "llm/backend/backend.h"
 #include "llm/backend/cpu/kernels/kernel_table.h"
 #include "llm/backend/cpu/kernels/mat_mul.h"
+#include "llm/backend/kv_shape.h"
 
 namespace ingot::cpu {
 
@@ -35,16 +36,8 @@ class Block {
     size_t size_ = 0;
 };
 
-// K and V of one layer, [cells, kv_heads, head_dim] each.
-struct KvRegion {
-    KvLayer layer;
-    kv::Format format = kv::Format::kF32;
-    uint32_t num_cells = 0;
+struct KvRegion : KvShape {
     Block side[2];  // by KvSide
-
-    size_t row_bytes() const {
-        return size_t(layer.kv_heads) * layer.head_dim * kv::traits(format).element_size_bytes;
-    }
 };
 
 class CpuBackend final : public Backend {

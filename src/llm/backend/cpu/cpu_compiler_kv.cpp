@@ -122,6 +122,7 @@ Result<void> Compiler::attention() {
                        .k = r->side[0].data(),
                        .v = r->side[1].data(),
                        .format = r->format,
+                       .cell_bytes = r->row_bytes(),
                        .out = floats(bound_->out),
                        .out_stride = width,
                        .num_tokens = tokens,

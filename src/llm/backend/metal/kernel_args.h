@@ -38,6 +38,7 @@ struct RopeArgs {
     uint32_t interleaved;
 };
 struct KvStoreArgs {
+    uint32_t cell_bytes;
     uint32_t width;
 };
 struct AttentionArgs {
@@ -45,6 +46,8 @@ struct AttentionArgs {
     float scale;
     float softcap;
     uint32_t spans_per_token;
+    uint32_t cell_bytes;
+    uint32_t tokens;
     uint32_t chunks;
 };
 

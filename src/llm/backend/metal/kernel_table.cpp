@@ -49,7 +49,8 @@ std::string_view source_named(std::string_view name) {
 }  // namespace
 
 std::string full_source(std::string_view name) {
-    return fmt::format("{}{}{}", source_named("prelude"), source_named("formats"), source_named(name));
+    return fmt::format("{}{}{}{}", source_named("prelude"), source_named("formats"),
+                       source_named("kv_formats"), source_named(name));
 }
 
 }  // namespace ingot::mtl

@@ -45,6 +45,7 @@ enum class Typed : uint8_t { kNo, kWeight, kKv };
     X(KvStore,         "kv_store",          "kv",          kKv,     128, false, "Rows of K and V into their cells")            \
     X(AttnDecode,      "attention_decode",  "attention",   kKv,     128, true,  "Online softmax, cells shared by four simdgroups and up to 16 groups") \
     X(AttnClassic,     "attention_classic", "attention",   kKv,     32,  true,  "Online softmax, a simdgroup a head and token") \
+    X(AttnTile,        "attention_tile",    "attention_tile", kKv, 128,  true,  "Online softmax, 8 tokens by 64 cells a simdgroup, on the matrix units") \
     X(AttnCombine,     "attention_combine", "attention",   kNo,     64,  true,  "Joins what groups of AttnDecode found")
 // clang-format on
 

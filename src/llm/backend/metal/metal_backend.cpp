@@ -82,18 +82,12 @@ Result<void> MetalBackend::prepare_weights(const graph::Graph& graph, graph::Bac
 
 Result<void> MetalBackend::ensure_kv(std::span<const KvLayer> layers, kv::Format format, uint32_t num_cells) {
     for (const KvLayer& layer : layers) {
-        if (const KvRegion* region = kv_region(layer.layer)) {
-            if (region->layer == layer && region->format == format && region->num_cells == num_cells)
-                continue;
-            return fail(ErrorKind::kInvalidArgument,
-                        "layer {} has {} KV cells of {} x {} {}; {} of {} x {} {} are wanted", layer.layer,
-                        region->num_cells, region->layer.kv_heads, region->layer.head_dim,
-                        traits(region->format).name, num_cells, layer.kv_heads, layer.head_dim,
-                        traits(format).name);
-        }
-        KvRegion region{layer, format, num_cells, {}};
+        const KvRegion* existing = kv_region(layer.layer);
+        KvRegion region{{layer, format, num_cells}, {}};
+        INGOT_TRY(check_kv_shape(region, existing));
+        if (existing != nullptr) continue;
         for (auto& side : region.side) {
-            INGOT_ASSIGN(side, device_->new_buffer(std::max<size_t>(1, region.row_bytes() * num_cells)));
+            INGOT_ASSIGN(side, device_->new_buffer(std::max<size_t>(1, region.size_bytes())));
         }
         kv_.emplace(layer.layer, std::move(region));
     }
@@ -109,14 +103,8 @@ Result<std::span<std::byte>> MetalBackend::kv_rows(uint32_t layer, KvSide side, 
                                                    size_t size_bytes) const {
     const KvRegion* region = kv_region(layer);
     if (region == nullptr) return fail(ErrorKind::kNotFound, "layer {} has no KV cells on metal", layer);
-    const size_t row = region->row_bytes(), rows = size_bytes / row;
-    if (size_bytes % row != 0 || first_cell > region->num_cells || rows > region->num_cells - first_cell) {
-        return fail(ErrorKind::kInvalidArgument,
-                    "{} bytes from cell {} of layer {}, which has {} cells of {} bytes", size_bytes,
-                    first_cell, layer, region->num_cells, row);
-    }
-    return std::span(static_cast<std::byte*>(region->side[size_t(side)]->contents()) + first_cell * row,
-                     size_bytes);
+    INGOT_ASSIGN(const size_t offset, kv_rows_offset(*region, first_cell, size_bytes));
+    return std::span(static_cast<std::byte*>(region->side[size_t(side)]->contents()) + offset, size_bytes);
 }
 
 Result<void> MetalBackend::read_kv(uint32_t layer, KvSide side, uint32_t first_cell,
@@ -171,7 +159,7 @@ Result<void> MetalBackend::execute(Program& program, const NodeObserver* observe
 Backend::Memory MetalBackend::memory() const {
     Memory memory;
     memory.weight_bytes = weights_.size_bytes();
-    for (const auto& [layer, region] : kv_) memory.kv_bytes += 2 * region.row_bytes() * region.num_cells;
+    for (const auto& [layer, region] : kv_) memory.kv_bytes += 2 * region.size_bytes();
     for (const auto& buffer : buffers_) memory.buffer_bytes += buffer->length();
     if (scratch_) memory.buffer_bytes += scratch_->length();
     return memory;

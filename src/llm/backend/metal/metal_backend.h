@@ -9,21 +9,15 @@
 #include <vector>
 
 #include "llm/backend/backend.h"
+#include "llm/backend/kv_shape.h"
 #include "llm/backend/metal/command_stream.h"
+#include "llm/backend/metal/kernel_options.h"
 #include "llm/backend/metal/weight_store.h"
 
 namespace ingot::mtl {
 
-// K and V of one layer, [cells, kv_heads, head_dim] each.
-struct KvRegion {
-    KvLayer layer;
-    kv::Format format = kv::Format::kF32;
-    uint32_t num_cells = 0;
+struct KvRegion : KvShape {
     NS::SharedPtr<MTL::Buffer> side[2];  // by KvSide
-
-    size_t row_bytes() const {
-        return size_t(layer.kv_heads) * layer.head_dim * kv::traits(format).element_size_bytes;
-    }
 };
 
 class MetalBackend final : public Backend {
@@ -31,6 +25,7 @@ class MetalBackend final : public Backend {
     struct Options {
         // Mapped parts of the model's file, whose weights are used in place; they outlive the backend.
         std::vector<std::span<const std::byte>> mappings = {};
+        KernelOptions kernels = {};
         // How long one run may take.
         double wait_seconds = 60;
     };
@@ -66,6 +61,7 @@ class MetalBackend final : public Backend {
 
     // For programs (metal_compiler.h).
     Device& device() { return *device_; }
+    const KernelOptions& options() const { return options_; }
     const WeightStore& weights() const { return weights_; }
     Bound bound(const BufferRef& ref) const { return {buffers_[ref.buffer.index()].get(), ref.offset_bytes}; }
     std::byte* buffer_data(BufferId buffer) const {
@@ -78,13 +74,17 @@ class MetalBackend final : public Backend {
   private:
     MetalBackend(Device& device, Options options)
         : device_(&device),
-          weights_(*device_, std::move(options.mappings)),
+          options_(options.kernels),
+          weights_(*device_, options_.weights == WeightsChoice::kMapped
+                                 ? std::move(options.mappings)
+                                 : std::vector<std::span<const std::byte>>()),
           stream_(*device_, options.wait_seconds) {}
 
     Result<std::span<std::byte>> kv_rows(uint32_t layer, KvSide side, uint32_t first_cell,
                                          size_t size_bytes) const;
 
     Device* const device_;
+    const KernelOptions options_;
     WeightStore weights_;
     const graph::WeightTable* weight_table_ = nullptr;  // the one whose ids the store knows
     std::vector<NS::SharedPtr<MTL::Buffer>> buffers_;

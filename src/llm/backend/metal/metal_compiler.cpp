@@ -174,7 +174,9 @@ Result<void> Compiler::mat_mul() {
     if (tokens == 1) {
         family = Family::kMatMulOne;
         grid = groups(tiles(w.rows, kGroupRows));
-    } else if (tokens >= kManyTokens || w.rows >= kManyRows) {
+    } else if (backend_.options().mat_mul == MatMulChoice::kTile ||
+               (backend_.options().mat_mul == MatMulChoice::kAuto &&
+                (tokens >= kManyTokens || w.rows >= kManyRows))) {
         family = Family::kMatMulTile;
         grid = groups(tiles(w.rows, kTileRows), tiles(tokens, kTileTokens));
     }

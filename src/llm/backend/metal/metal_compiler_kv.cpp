@@ -8,9 +8,11 @@ namespace ingot::mtl {
 
 namespace {
 
-// Cells that a group of the decode kernel takes before another one is worth joining in, and the most groups
-// that share a token's cells.
-constexpr uint32_t kCellsPerChunk = 128, kMaxChunks = 16;
+// Cells that a group of the decode kernel takes before another one is worth joining in (or joins in if it was
+// asked to), and the most groups that share a token's cells.
+constexpr uint32_t kCellsPerChunk = 128, kCellsPerSplit = 32, kMaxChunks = 16;
+// The tiles of kernels/attention_tile.metal.
+constexpr uint32_t kTileTokens = 8, kTilesOfGroup = 4;
 
 }  // namespace
 
@@ -27,10 +29,10 @@ Result<const KvRegion*> Compiler::region(uint32_t layer, uint32_t kv_heads, uint
 Result<void> Compiler::kv_store(const KvRegion& region, Bound k, Bound v, size_t cells_role,
                                 uint32_t tokens) {
     check_range(cells_role, region.num_cells, "KV cell");
-    const uint32_t width = region.layer.kv_heads * region.layer.head_dim;
+    const uint32_t width = region.width();
     INGOT_TRY(dispatch({Family::kKvStore, kv::traits(region.format).name},
                        {k, v, in(cells_role), {region.side[0].get(), 0}, {region.side[1].get(), 0}},
-                       KvStoreArgs{width}, threads(width, tokens)));
+                       KvStoreArgs{uint32_t(region.row_bytes()), width}, threads(width, tokens)));
     return {};
 }
 
@@ -106,32 +108,55 @@ Result<void> Compiler::attention() {
     const std::string_view format = kv::traits(cells->format).name;
     const std::vector<Bound> buffers = {
         in(0), {cells->side[0].get(), 0}, {cells->side[1].get(), 0}, seen.place, out()};
-    AttentionArgs args{p.heads, p.kv_heads, p.scale, p.softcap, uint32_t(seen.spans.size() / tokens), 1};
-    if (tokens > 1) {
-        INGOT_TRY(
-            dispatch({Family::kAttnClassic, format, p.head_dim}, buffers, args, groups(p.heads, tokens)));
-        return {};
+    AttentionArgs args{.heads = p.heads,
+                       .kv_heads = p.kv_heads,
+                       .scale = p.scale,
+                       .softcap = p.softcap,
+                       .spans_per_token = uint32_t(seen.spans.size() / tokens),
+                       .cell_bytes = uint32_t(cells->row_bytes()),
+                       .tokens = tokens,
+                       .chunks = 1};
+    switch (attention_plan(tokens, cells->format, backend_.options()).route) {
+        case AttentionRoute::kTile: {
+            const uint32_t tiles = (tokens + kTileTokens - 1) / kTileTokens * (p.heads / p.kv_heads);
+            INGOT_TRY(dispatch({Family::kAttnTile, format, p.head_dim}, buffers, args,
+                               groups((tiles + kTilesOfGroup - 1) / kTilesOfGroup, p.kv_heads)));
+            return {};
+        }
+        case AttentionRoute::kClassic:
+            INGOT_TRY(
+                dispatch({Family::kAttnClassic, format, p.head_dim}, buffers, args, groups(p.heads, tokens)));
+            return {};
+        case AttentionRoute::kDecode:
+            return decode_attention(buffers, args, seen, format, p.head_dim);
     }
+    return {};
+}
+
+Result<void> Compiler::decode_attention(const std::vector<Bound>& buffers, AttentionArgs args, Spans seen,
+                                        std::string_view format, uint32_t head_dim) {
     // How many groups share the cells is decided for each execution: a short context is one group's work, and
     // there is nothing to join.
     std::vector<Bound> chunked = buffers;
-    const Bound partials = scratch(size_t(p.heads) * kMaxChunks * (p.head_dim + 2));
+    const Bound partials = scratch(size_t(args.heads) * kMaxChunks * (head_dim + 2));
     chunked.back() = partials;
     INGOT_ASSIGN(const size_t whole,
-                 dispatch({Family::kAttnDecode, format, p.head_dim}, buffers, args, groups(0)));
+                 dispatch({Family::kAttnDecode, format, head_dim}, buffers, args, groups(0)));
     INGOT_ASSIGN(const size_t shared,
-                 dispatch({Family::kAttnDecode, format, p.head_dim}, chunked, args, groups(0)));
+                 dispatch({Family::kAttnDecode, format, head_dim}, chunked, args, groups(0)));
     INGOT_ASSIGN(const size_t combine,
-                 dispatch({Family::kAttnCombine, {}, p.head_dim}, {partials, out()}, args, groups(0)));
-    program_->prologue_.push_back([&steps = program_->steps_, whole, shared, combine, args, seen,
-                                   heads = p.heads]() mutable -> Result<void> {
+                 dispatch({Family::kAttnCombine, {}, head_dim}, {partials, out()}, args, groups(0)));
+    const bool split = backend_.options().attn_decode == AttnDecodeChoice::kSplit;
+    const uint32_t fewest = split ? 2 : 1, cells_of_chunk = split ? kCellsPerSplit : kCellsPerChunk;
+    program_->prologue_.push_back([&steps = program_->steps_, whole, shared, combine, args, seen, fewest,
+                                   cells_of_chunk]() mutable -> Result<void> {
         uint32_t cells_seen = 0;
         for (const CellSpan& span : seen.spans) cells_seen += span.end - span.begin;
-        args.chunks = std::clamp((cells_seen + kCellsPerChunk - 1) / kCellsPerChunk, 1u, kMaxChunks);
+        args.chunks = std::clamp((cells_seen + cells_of_chunk - 1) / cells_of_chunk, fewest, kMaxChunks);
         const bool one = args.chunks == 1;
-        steps[whole].dispatch.grid = MTL::Size(one ? heads : 0, 1, 1);
-        steps[shared].dispatch.grid = MTL::Size(one ? 0 : heads, 1, args.chunks);
-        steps[combine].dispatch.grid = MTL::Size(one ? 0 : heads, 1, 1);
+        steps[whole].dispatch.grid = MTL::Size(one ? args.heads : 0, 1, 1);
+        steps[shared].dispatch.grid = MTL::Size(one ? 0 : args.heads, 1, args.chunks);
+        steps[combine].dispatch.grid = MTL::Size(one ? 0 : args.heads, 1, 1);
         for (const size_t step : {shared, combine}) {
             std::memcpy(steps[step].dispatch.bytes.data(), &args, sizeof args);
         }

@@ -14,7 +14,7 @@ namespace {
 using namespace graph;
 
 constexpr double kBar =
-    5e-5;  // f32 and f16 cells alike: the reference rounds what it stores as the format does
+    5e-5;  // cells of all formats alike: the reference rounds what it stores as the format does
 
 struct Case {
     AttnParams params;
@@ -83,7 +83,8 @@ class Pair {
     uint32_t seed_ = 0;
 };
 
-constexpr kv::Format kBothFormats[] = {kv::Format::kF32, kv::Format::kF16};
+constexpr kv::Format kFloatFormats[] = {kv::Format::kF32, kv::Format::kF16};
+constexpr kv::Format kEveryFormat[] = {kv::Format::kF32, kv::Format::kF16, kv::Format::kQ8_0};
 
 TEST(CpuAttention, CellsAreRowMajorSoThatGroupedQueriesOverTwoKvHeadsMatchAScalarLoop) {
     for (const auto& [query, kv] : {std::pair{4u, 2u}, {9u, 3u}, {8u, 8u}, {6u, 1u}}) {
@@ -94,7 +95,7 @@ TEST(CpuAttention, CellsAreRowMajorSoThatGroupedQueriesOverTwoKvHeadsMatchAScala
 }
 
 TEST(CpuAttention, EveryHeadSizeFitsInEachFormat) {
-    for (const kv::Format format : kBothFormats) {
+    for (const kv::Format format : kEveryFormat) {
         for (uint32_t dim : {64u, 80u, 96u, 128u, 256u}) {
             Pair pair({.params = heads(4, 2, dim), .format = format});
             EXPECT_LE(pair.prefill(70), kBar) << dim;
@@ -106,7 +107,7 @@ TEST(CpuAttention, EveryHeadSizeFitsInEachFormat) {
 }
 
 TEST(CpuAttention, NoPartOfAPartialLastBlockIsCountedTwice) {
-    for (const kv::Format format : kBothFormats) {
+    for (const kv::Format format : kEveryFormat) {
         for (uint32_t length : {72u, 96u, 98u, 197u}) {
             Pair prefill({.params = heads(4, 2, 64), .format = format});
             EXPECT_LE(prefill.prefill(length), kBar) << length;
@@ -123,7 +124,7 @@ TEST(CpuAttention, LengthsThatAreNoMultipleOf32AreWhole) {
 }
 
 TEST(CpuAttention, LongContextsAreSplitIntoPartsAndJoined) {
-    for (const kv::Format format : kBothFormats) {
+    for (const kv::Format format : kEveryFormat) {
         Pair pair({.params = heads(4, 2, 64), .format = format, .cells = 1400});
         for (uint32_t chunk : {510u, 1u, 1u, 1u, 510u, 1u, 1u, 3u})
             EXPECT_LE(pair.prefill(chunk), kBar) << chunk;
@@ -140,7 +141,7 @@ TEST(CpuAttention, AShortPromptAfterALongOneSeesNothingOfIt) {
 }
 
 TEST(CpuAttention, SlidingWindowsAndSoftCapsApplyOnEachPath) {
-    for (const kv::Format format : kBothFormats) {
+    for (const kv::Format format : kEveryFormat) {
         Case c{.params = heads(4, 2, 64), .format = format};
         c.params.window = 20;
         c.params.softcap = 2.0f;
@@ -154,7 +155,7 @@ TEST(CpuAttention, SlidingWindowsAndSoftCapsApplyOnEachPath) {
 
 TEST(CpuAttention, SequencesSideBySideAndInPiecesReadOnlyTheirOwnRows) {
     for (const uint32_t window : {0u, 3u}) {
-        for (const kv::Format format : kBothFormats) {
+        for (const kv::Format format : kEveryFormat) {
             Case c{.params = heads(4, 2, 64), .format = format};
             c.params.window = window;
             Pair pair(c);
@@ -167,7 +168,7 @@ TEST(CpuAttention, SequencesSideBySideAndInPiecesReadOnlyTheirOwnRows) {
 
 TEST(CpuAttention, EachInstructionSetAgreesWithTheScalarLoop) {
     for (const cpu::Isa isa : cpu::available_isas()) {
-        for (const kv::Format format : kBothFormats) {
+        for (const kv::Format format : kEveryFormat) {
             Pair pair({.params = heads(9, 3, 64), .format = format}, std::string(to_string(isa)));
             EXPECT_EQ(fmt::format("cpu ({})", to_string(isa)), pair.cpu().description());
             EXPECT_LE(pair.prefill(37), kBar) << to_string(isa);
@@ -176,26 +177,14 @@ TEST(CpuAttention, EachInstructionSetAgreesWithTheScalarLoop) {
     }
 }
 
-// The value that sentinel rows have, as an element of the format.
-std::vector<std::byte> sentinel_rows(kv::Format format, size_t elements) {
-    const uint16_t half = float_to_half(-77.0f);
-    const float full = -77.0f;
-    const auto* bytes = format == kv::Format::kF16 ? reinterpret_cast<const std::byte*>(&half)
-                                                   : reinterpret_cast<const std::byte*>(&full);
-    const size_t size = kv::traits(format).element_size_bytes;
-    std::vector<std::byte> rows(elements * size);
-    for (size_t i = 0; i < rows.size(); ++i) rows[i] = bytes[i % size];
-    return rows;
-}
-
 TEST(CpuKvStore, RowsBehindTheWrittenOnesStayUntouched) {
     constexpr uint32_t kCells = 40, kWidth = 2 * 64;
-    for (const kv::Format format : kBothFormats) {
+    for (const kv::Format format : kEveryFormat) {
         // 200 tokens first, so that the buffers of the three that follow are larger than they need.
         Pair pair({.params = heads(4, 2, 64), .format = format});
         pair.prefill(200);
         pair.cells().truncate(0, 5);
-        const std::vector<std::byte> sentinels = sentinel_rows(format, size_t(kCells) * kWidth);
+        const std::vector<std::byte> sentinels(kCells * kv::row_bytes(format, kWidth), std::byte{0xC2});
         for (const KvSide side : {KvSide::kKey, KvSide::kValue})
             expect_ok(pair.cpu().write_kv(0, side, 0, sentinels));
         pair.prefill(3);
@@ -234,7 +223,7 @@ TEST(CpuKvStore, ACellOutsideTheRegionIsAnErrorBeforeAnythingIsWritten) {
 // The whole layer: projections with biases, head norms, RoPE with factors, store, attention; fused on the
 // CPU, op by op on the reference.
 TEST(CpuFusedQkv, IsTheChainItReplacesInBothFormatsWithAndWithoutHeadNorms) {
-    for (const kv::Format format : kBothFormats) {
+    for (const kv::Format format : kFloatFormats) {
         for (const bool norms : {false, true}) {
             Weights weights;
             const uint32_t width = 48, query = 6, kv = 2, dim = 24;

@@ -233,6 +233,21 @@ TEST_P(Ops, KvStoreWritesTheNamedCellsAndNoOther) {
     }
 }
 
+TEST_P(Ops, KvStoreOfBlocksWritesWhatTheQuantizerDoesAndPadsCellsToWords) {
+    const uint32_t width = 96, tokens = 2;
+    const size_t cell_bytes = kv::row_bytes(kv::Format::kQ8_0, width);
+    ASSERT_EQ(104u, cell_bytes) << "three blocks of 34 bytes, padded";
+    const int32_t cells[tokens] = {3, 1};
+    const auto x = random_floats(tokens * width, 1);
+    std::vector<std::byte> region(4 * cell_bytes, std::byte{0xC2}), expected = region;
+    run([&](Worker& k) {
+        kv_store(kernels(), k, {x.data(), width}, tokens, width, cells, kv::Format::kQ8_0, region.data());
+    });
+    for (size_t t = 0; t < tokens; ++t)
+        traits(QuantType::kQ8_0).quantize(&x[t * width], &expected[size_t(cells[t]) * cell_bytes], width);
+    EXPECT_EQ(expected, region);
+}
+
 TEST_P(Ops, HalvesRoundToNearestEvenAsTheBaseLibraryDoes) {
     std::vector<float> x = {0.0f,  -0.0f,    1.0f,     65504.0f, 65520.0f,
                             -1e9f, 5.96e-8f, 2.98e-8f, 1e-10f,   6.1e-5f};

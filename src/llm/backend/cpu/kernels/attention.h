@@ -17,10 +17,11 @@ namespace ingot::cpu {
 struct AttentionArgs {
     const float* q;   // [tokens, num_heads, head_dim]
     size_t q_stride;  // floats from a token to the next
-    const void* k;    // [cells, num_kv_heads, head_dim], dense, in `format`
+    const void* k;    // [cells, num_kv_heads, head_dim] in `format`
     const void* v;
     kv::Format format;
-    float* out;  // [tokens, num_heads, head_dim]
+    size_t cell_bytes;  // from a cell to the next: kv::row_bytes()
+    float* out;         // [tokens, num_heads, head_dim]
     size_t out_stride;
     uint32_t num_tokens, num_heads, num_kv_heads, head_dim;
     float scale;        // of the dot products, before the softmax

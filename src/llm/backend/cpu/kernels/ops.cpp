@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace ingot::cpu {
 namespace {
@@ -141,13 +142,20 @@ void get_rows(Worker& worker, QuantType type, const std::byte* data, uint32_t co
 void kv_store(const KernelTable& kernels, Worker& worker, ConstRows x, uint32_t num_tokens, uint32_t width,
               const int32_t* cells, kv::Format format, void* region) {
     const Range range = split_evenly(num_tokens, worker);
+    const size_t cell_bytes = kv::row_bytes(format, width);
     for (size_t t = range.begin; t < range.end; ++t) {
         const float* row = x.data + t * x.stride;
-        const size_t first = size_t(cells[t]) * width;
-        if (format == kv::Format::kF16) {
-            kernels.float_to_half(row, static_cast<uint16_t*>(region) + first, width);
-        } else {
-            std::copy(row, row + width, static_cast<float*>(region) + first);
+        std::byte* cell = static_cast<std::byte*>(region) + size_t(cells[t]) * cell_bytes;
+        switch (format) {
+            case kv::Format::kF32:
+                std::memcpy(cell, row, cell_bytes);
+                break;
+            case kv::Format::kF16:
+                kernels.float_to_half(row, reinterpret_cast<uint16_t*>(cell), width);
+                break;
+            case kv::Format::kQ8_0:
+                traits(QuantType::kQ8_0).quantize(row, cell, width);
+                break;
         }
     }
 }

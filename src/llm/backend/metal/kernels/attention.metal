@@ -9,6 +9,8 @@ struct AttentionArgs {
     float scale;
     float softcap;  // scores become softcap * tanh(score / softcap); 0: off
     uint spans_per_token;
+    uint cell_bytes;
+    uint tokens;
     uint chunks;  // threadgroups that share a token's cells
 };
 
@@ -23,18 +25,21 @@ struct Partial {
 };
 
 // Adds the cells [begin, end), at most 32. Lane l scores cell begin + l; `weights` is 32 floats of the simdgroup's own.
-template <typename T>
-inline void attend_cells(thread Partial& state, threadgroup const float* q, device const T* k, device const T* v,
-                         uint begin, uint end, uint stride, float softcap, threadgroup float* weights, uint lane) {
+// `first` is the head's first element in a cell.
+template <typename Kv>
+inline void attend_cells(thread Partial& state, threadgroup const float* q, device const uchar* k,
+                         device const uchar* v, uint begin, uint end, uint cell_bytes, uint first, float softcap,
+                         threadgroup float* weights, uint lane) {
+    // Lanes past the end score the last cell and don't count it, so that all stay together.
     const bool mine = begin + lane < end;
-    float score = kNoScore;
-    if (mine) {
-        device const vec<T, 4>* row = (device const vec<T, 4>*)(k + size_t(begin + lane) * stride);
-        float4 products = float4(0.0f);
-        for (uint i = 0; i < kHeadDim / 4; ++i) products += ((threadgroup const float4*)q)[i] * float4(row[i]);
-        score = products.x + products.y + products.z + products.w;
-        if (softcap != 0.0f) score = softcap * precise::tanh(score / softcap);
-    }
+    device const uchar* row = k + size_t(min(begin + lane, end - 1)) * cell_bytes;
+    float4 products = float4(0.0f);
+#pragma unroll(4)
+    for (uint i = 0; i < kHeadDim / 4; ++i)
+        products += ((threadgroup const float4*)q)[i] * Kv::load4(row, first / 4 + i);
+    float score = products.x + products.y + products.z + products.w;
+    if (softcap != 0.0f) score = softcap * precise::tanh(score / softcap);
+    score = select(kNoScore, score, mine);
     const float largest = max(state.largest, simd_max(score));
     const float weight = mine ? exp(score - largest) : 0.0f;
     const float correction = exp(state.largest - largest);
@@ -46,18 +51,18 @@ inline void attend_cells(thread Partial& state, threadgroup const float* q, devi
     for (uint p = 0; p * kSimdWidth < kHeadDim; ++p) {
         const uint d = p * kSimdWidth + lane;
         if (d >= kHeadDim) continue;
-        device const T* column = v + size_t(begin) * stride + d;
         float sum = state.values[p] * correction;
-        for (uint j = 0; j < end - begin; ++j) sum += weights[j] * float(column[size_t(j) * stride]);
+        for (uint j = 0; j < end - begin; ++j)
+            sum += weights[j] * Kv::load(v + size_t(begin + j) * cell_bytes, first + d);
         state.values[p] = sum;
     }
 }
 
 // Group (head, token, chunk) with kSimds simdgroups, which take blocks of 32 cells in turn. With one chunk `out` is the
 // result [tokens, heads, head_dim]; with more it takes partial results, [tokens, heads, chunks, head_dim + 2].
-template <typename T, uint kSimds>
-kernel void attention(device const float* q [[buffer(0)]], device const T* k [[buffer(1)]],
-                      device const T* v [[buffer(2)]], device const uint2* spans [[buffer(3)]],
+template <typename Kv, uint kSimds>
+kernel void attention(device const float* q [[buffer(0)]], device const uchar* k [[buffer(1)]],
+                      device const uchar* v [[buffer(2)]], device const uint2* spans [[buffer(3)]],
                       device float* out [[buffer(4)]], constant AttentionArgs& args [[buffer(5)]],
                       uint3 group [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
                       uint simdgroup [[simdgroup_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]) {
@@ -73,7 +78,6 @@ kernel void attention(device const float* q [[buffer(0)]], device const T* k [[b
         query[d] = q[query_row * kHeadDim + d] * args.scale;
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
-    const uint stride = args.kv_heads * kHeadDim;
     const uint kv_head = head / (args.heads / args.kv_heads);
     Partial state;
     state.largest = kNoScore;
@@ -83,9 +87,8 @@ kernel void attention(device const float* q [[buffer(0)]], device const T* k [[b
         const uint2 span = spans[token * args.spans_per_token + s];
         const uint step = args.chunks * kSimds * kSimdWidth;
         for (uint cell = span.x + (chunk * kSimds + simdgroup) * kSimdWidth; cell < span.y; cell += step) {
-            attend_cells(state, query, k + kv_head * kHeadDim, v + kv_head * kHeadDim, cell,
-                         min(cell + kSimdWidth, span.y), stride, args.softcap, weights + simdgroup * kSimdWidth,
-                         lane);
+            attend_cells<Kv>(state, query, k, v, cell, min(cell + kSimdWidth, span.y), args.cell_bytes,
+                             kv_head * kHeadDim, args.softcap, weights + simdgroup * kSimdWidth, lane);
         }
     }
 
@@ -115,12 +118,12 @@ kernel void attention(device const float* q [[buffer(0)]], device const T* k [[b
     }
 }
 
-typedef decltype(attention<float, 4>) attention_f32_t;
-typedef decltype(attention<half, 4>) attention_f16_t;
-template [[host_name("attention_decode_f32")]] kernel attention_f32_t attention<float, 4>;
-template [[host_name("attention_decode_f16")]] kernel attention_f16_t attention<half, 4>;
-template [[host_name("attention_classic_f32")]] kernel attention_f32_t attention<float, 1>;
-template [[host_name("attention_classic_f16")]] kernel attention_f16_t attention<half, 1>;
+typedef decltype(attention<KvF32, 4>) attention_t;
+#define INSTANTIATE(name, Kv)                                                                  \
+    template [[host_name("attention_decode_" name)]] kernel attention_t attention<Kv, 4>;      \
+    template [[host_name("attention_classic_" name)]] kernel attention_t attention<Kv, 1>;
+FOR_EACH_KV_FORMAT(INSTANTIATE)
+#undef INSTANTIATE
 
 // Group (head, token): joins the partial results of a token's chunks.
 kernel void attention_combine(device const float* partials [[buffer(0)]], device float* out [[buffer(1)]],

@@ -30,21 +30,22 @@ kernel void rope(device const float* x [[buffer(0)]], device const float* table 
 }
 
 struct KvStoreArgs {
-    uint width;  // of a cell: kv_heads * head_dim
+    uint cell_bytes;
+    uint width;  // elements of a cell: kv_heads * head_dim
 };
 
 // Thread (i, token): element i of the token's rows of K and V.
-template <typename T>
+template <typename Kv>
 kernel void kv_store(device const float* k [[buffer(0)]], device const float* v [[buffer(1)]],
-                     device const int* cells [[buffer(2)]], device T* k_cells [[buffer(3)]],
-                     device T* v_cells [[buffer(4)]], constant KvStoreArgs& args [[buffer(5)]],
+                     device const int* cells [[buffer(2)]], device uchar* k_cells [[buffer(3)]],
+                     device uchar* v_cells [[buffer(4)]], constant KvStoreArgs& args [[buffer(5)]],
                      uint2 at [[thread_position_in_grid]]) {
-    const size_t from = size_t(at.y) * args.width + at.x, to = size_t(cells[at.y]) * args.width + at.x;
-    k_cells[to] = T(k[from]);
-    v_cells[to] = T(v[from]);
+    const size_t from = size_t(at.y) * args.width + at.x, to = size_t(cells[at.y]) * args.cell_bytes;
+    Kv::store(k_cells + to, at.x, k[from]);
+    Kv::store(v_cells + to, at.x, v[from]);
 }
 
-typedef decltype(kv_store<float>) kv_store_f32_t;
-typedef decltype(kv_store<half>) kv_store_f16_t;
-template [[host_name("kv_store_f32")]] kernel kv_store_f32_t kv_store<float>;
-template [[host_name("kv_store_f16")]] kernel kv_store_f16_t kv_store<half>;
+typedef decltype(kv_store<KvF32>) kv_store_t;
+#define INSTANTIATE(name, Kv) template [[host_name("kv_store_" name)]] kernel kv_store_t kv_store<Kv>;
+FOR_EACH_KV_FORMAT(INSTANTIATE)
+#undef INSTANTIATE

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/half.h"
@@ -10,14 +11,22 @@
 namespace ingot::cpu {
 namespace {
 
-// KV rows as floats, whatever their storage.
-struct HalfRows {
-    const uint16_t* data;
-    float at(size_t i) const { return half_to_float(data[i]); }
+// Elements of a cell's row as floats, whatever their storage.
+struct HalfCells {
+    static float at(const std::byte* row, size_t i) {
+        return half_to_float(reinterpret_cast<const uint16_t*>(row)[i]);
+    }
 };
-struct FloatRows {
-    const float* data;
-    float at(size_t i) const { return data[i]; }
+struct FloatCells {
+    static float at(const std::byte* row, size_t i) { return reinterpret_cast<const float*>(row)[i]; }
+};
+struct BlockCells {
+    static float at(const std::byte* row, size_t i) {
+        const std::byte* block = row + i / 32 * 34;
+        uint16_t scale;
+        std::memcpy(&scale, block, sizeof scale);
+        return float(int8_t(block[2 + i % 32])) * half_to_float(scale);
+    }
 };
 
 // Online softmax of one query head, a cell at a time.
@@ -27,13 +36,15 @@ struct State {
     float* sum;  // [head_dim]
 };
 
-template <typename KvRows>
-void attend_cells(const AttentionArgs& args, const float* q, KvRows k, KvRows v, uint32_t kv_head,
-                  uint32_t begin, uint32_t end, State& state) {
+template <typename Cells>
+void attend_cells(const AttentionArgs& args, const float* q, uint32_t kv_head, uint32_t begin, uint32_t end,
+                  State& state) {
+    const size_t first = size_t(kv_head) * args.head_dim;
     for (uint32_t cell = begin; cell < end; ++cell) {
-        const size_t row = (size_t(cell) * args.num_kv_heads + kv_head) * args.head_dim;
+        const std::byte* k = static_cast<const std::byte*>(args.k) + cell * args.cell_bytes;
+        const std::byte* v = static_cast<const std::byte*>(args.v) + cell * args.cell_bytes;
         float dot = 0;
-        for (uint32_t i = 0; i < args.head_dim; ++i) dot += q[i] * k.at(row + i);
+        for (uint32_t i = 0; i < args.head_dim; ++i) dot += q[i] * Cells::at(k, first + i);
         dot *= args.scale;
         if (args.softcap != 0) dot = args.softcap * std::tanh(dot / args.softcap);
         if (dot > state.maximum) {
@@ -44,12 +55,12 @@ void attend_cells(const AttentionArgs& args, const float* q, KvRows k, KvRows v,
         }
         const float weight = std::exp(dot - state.maximum);
         state.total += weight;
-        for (uint32_t i = 0; i < args.head_dim; ++i) state.sum[i] += weight * v.at(row + i);
+        for (uint32_t i = 0; i < args.head_dim; ++i) state.sum[i] += weight * Cells::at(v, first + i);
     }
 }
 
-template <typename KvRows>
-void attend_rows(const AttendTask& task, KvRows k, KvRows v) {
+template <typename Cells>
+void attend_rows(const AttendTask& task) {
     const AttentionArgs& args = *task.args;
     const uint32_t group = args.num_heads / args.num_kv_heads;
     for (uint32_t t = 0; t < task.num_tokens; ++t) {
@@ -60,9 +71,9 @@ void attend_rows(const AttendTask& task, KvRows k, KvRows v) {
             State state{.sum = reinterpret_cast<float*>(task.scratch)};
             std::fill(state.sum, state.sum + args.head_dim, 0.0f);
             for (uint32_t s = 0; s < args.spans_per_token; ++s) {
-                attend_cells(args, args.q + token * args.q_stride + head * args.head_dim, k, v, task.kv_head,
-                             std::max(spans[s].begin, task.first_cell), std::min(spans[s].end, task.end_cell),
-                             state);
+                attend_cells<Cells>(args, args.q + token * args.q_stride + head * args.head_dim, task.kv_head,
+                                    std::max(spans[s].begin, task.first_cell),
+                                    std::min(spans[s].end, task.end_cell), state);
             }
             if (task.part != nullptr) {
                 const size_t index = size_t(t) * group + h;
@@ -80,13 +91,13 @@ void attend_rows(const AttendTask& task, KvRows k, KvRows v) {
 }  // namespace
 
 void plain_attend(const AttendTask& task) {
-    const AttentionArgs& args = *task.args;
-    if (args.format == kv::Format::kF16) {
-        attend_rows(task, HalfRows{static_cast<const uint16_t*>(args.k)},
-                    HalfRows{static_cast<const uint16_t*>(args.v)});
-    } else {
-        attend_rows(task, FloatRows{static_cast<const float*>(args.k)},
-                    FloatRows{static_cast<const float*>(args.v)});
+    switch (task.args->format) {
+        case kv::Format::kF32:
+            return attend_rows<FloatCells>(task);
+        case kv::Format::kF16:
+            return attend_rows<HalfCells>(task);
+        case kv::Format::kQ8_0:
+            return attend_rows<BlockCells>(task);
     }
 }
 

@@ -98,14 +98,36 @@ struct Attention {
 
     // Elements [i, i + 16) of a cell's key or value.
     F load_kv(const void* region, uint32_t cell, uint32_t i) const {
-        const size_t at = (size_t(cell) * args.num_kv_heads + task.kv_head) * args.head_dim + i;
+        const auto* row = static_cast<const unsigned char*>(region) + cell * args.cell_bytes;
+        const size_t at = size_t(task.kv_head) * args.head_dim + i;
         const uint32_t n = args.head_dim - i;
-        if (args.format == kv::Format::kF32) return load_row(static_cast<const float*>(region) + at, n);
-        const auto* halves = static_cast<const uint16_t*>(region) + at;
+        if (args.format == kv::Format::kF32) return load_row(reinterpret_cast<const float*>(row) + at, n);
+        if (args.format == kv::Format::kQ8_0) return load_blocks(row, at, n);
+        const auto* halves = reinterpret_cast<const uint16_t*>(row) + at;
         if (n >= 16) return V::load_halves(halves);
         uint16_t padded[16] = {};
         __builtin_memcpy(padded, halves, n * sizeof(uint16_t));
         return V::load_halves(padded);
+    }
+
+    // Elements [at, at + 16) of a row of blocks, zero from the n-th on.
+    static F load_blocks(const unsigned char* row, size_t at, uint32_t n) {
+        constexpr size_t kBlock = 32, kBlockBytes = 34;
+        uint16_t scales[16] = {};
+        signed char codes[16] = {};
+        if (at % 16 == 0 && n >= 16) {
+            const unsigned char* block = row + at / kBlock * kBlockBytes;
+            uint16_t scale;
+            __builtin_memcpy(&scale, block, sizeof scale);
+            for (uint16_t& each : scales) each = scale;
+            return V::mul(V::load_s8(block + 2 + at % kBlock), V::load_halves(scales));
+        }
+        for (size_t k = 0; k < 16 && k < n; ++k) {
+            const unsigned char* block = row + (at + k) / kBlock * kBlockBytes;
+            __builtin_memcpy(&scales[k], block, sizeof scales[k]);
+            codes[k] = static_cast<signed char>(block[2 + (at + k) % kBlock]);
+        }
+        return V::mul(V::load_s8(codes), V::load_halves(scales));
     }
 
     void block(uint32_t cell, uint32_t count) {

@@ -1,0 +1,73 @@
+// What users may choose about the Metal backend's kernels (`--set NAME=VALUE`): one table row an option;
+// enum, names, help and parsing derive from it. And attention_route(), which says how an attention node is
+// computed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "llm/kv/format.h"
+
+namespace ingot::mtl {
+
+// X(option, member, name, value names; the first is the default, documentation)
+// clang-format off
+#define INGOT_METAL_OPTIONS(X)                                                                                   \
+    X(AttnDecode,  attn_decode,  "attn.decode",   (kFlash, kSplit, kClassic), ("flash", "split", "classic"),                       \
+      "Attention of one token: groups share long caches, always share them, or a simdgroup a head")              \
+    X(AttnPrefill, attn_prefill, "attn.prefill", (kAuto, kFlash, kClassic), ("auto", "flash", "classic"),                         \
+      "Attention of several tokens: flash from 8 tokens on, tiles on the matrix units, or a simdgroup a head and token") \
+    X(MatMul,      mat_mul,      "mat_mul",      (kAuto, kTile, kMulti), ("auto", "tile", "multi"),                               \
+      "Products of several tokens: by their size, tiles on the matrix units, or dot products")                   \
+    X(Weights,     weights,      "weights",      (kMapped, kCopied), ("mapped", "copied"),                                       \
+      "Use weights where the file is mapped, or copy them")
+// clang-format on
+
+#define INGOT_UNPACK(...) __VA_ARGS__
+#define X(option, member, name, values, names, doc) enum class option##Choice : uint8_t{INGOT_UNPACK values};
+INGOT_METAL_OPTIONS(X)
+#undef X
+
+struct KernelOptions {
+    AttnDecodeChoice attn_decode = {};
+    AttnPrefillChoice attn_prefill = {};
+    MatMulChoice mat_mul = {};
+    WeightsChoice weights = {};
+};
+
+struct OptionTraits {
+    std::string_view name;
+    std::vector<std::string_view> values;  // by the enum's number
+    std::string_view doc;
+    void (*set)(KernelOptions&, size_t value);
+};
+std::span<const OptionTraits> kernel_options();
+
+// Reads "NAME=VALUE"; the Error lists what is accepted.
+Result<void> set_kernel_option(KernelOptions& options, std::string_view setting);
+Result<KernelOptions> parse_kernel_options(const std::vector<std::string>& settings);
+
+enum class AttentionRoute : uint8_t {
+    kDecode,   // groups of four simdgroups share the cells
+    kClassic,  // a simdgroup a head and token
+    kTile,     // tiles on the matrix units
+};
+// How packed keys and values (q8_0) become floats on the way.
+enum class PackedRead : uint8_t {
+    kNone,    // they aren't packed
+    kNative,  // decoded by each lane that uses them
+    kStaged,  // decoded once for 32 rows of queries, as float
+};
+struct AttentionPlan {
+    AttentionRoute route;
+    PackedRead packed;
+    bool operator==(const AttentionPlan&) const = default;
+};
+AttentionPlan attention_plan(uint32_t tokens, kv::Format format, const KernelOptions& options);
+
+}  // namespace ingot::mtl
