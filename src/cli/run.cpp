@@ -14,7 +14,7 @@ namespace {
 struct Flags {
     ModelFlags model;
     SamplingFlags sampling;
-    std::optional<std::string> prompt, file;
+    std::optional<std::string> prompt, file, session;
     uint32_t max_tokens = 0;
     bool quiet = false;
 };
@@ -44,6 +44,27 @@ std::string summary(const Generation& generation, const SamplerOptions& sampler)
     return text;
 }
 
+// How many tokens of the prompt a session file holds; the engine and the sampler then have them. A file that
+// can't be used is a message and a fresh start.
+uint32_t resume(Engine& engine, Sampler& sampler, const std::string& path, std::span<const TokenId> prompt) {
+    // The last one is run in any case: its logits choose what follows.
+    const auto held = engine.load_session(path, prompt.first(prompt.empty() ? 0 : prompt.size() - 1));
+    if (!held) {
+        if (held.error().kind != ErrorKind::kNotFound)
+            fmt::print(stderr, "ingot run: {}; starting afresh\n", held.error().describe());
+        return 0;
+    }
+    for (const TokenId token : prompt.first(*held)) sampler.accept(token);
+    return *held;
+}
+
+Result<void> save(Engine& engine, const std::string& path, std::vector<TokenId> tokens,
+                  const Generation& generation) {
+    tokens.insert(tokens.end(), generation.tokens.begin(), generation.tokens.end());
+    tokens.resize(engine.num_tokens());  // the last one may not have been run
+    return engine.save_session(path, tokens);
+}
+
 Result<void> run(const Flags& flags) {
     INGOT_ASSIGN(const SamplerOptions sampler_options, flags.sampling.options());
     INGOT_ASSIGN(const std::string text, prompt_text(flags));
@@ -53,13 +74,19 @@ Result<void> run(const Flags& flags) {
     Sampler sampler(sampler_options);
     const Interrupt interrupt;
     const GenerateOptions options = stream_to_stdout(flags.max_tokens, flags.sampling, interrupt);
-    auto generated = generate(*model.engine, model.tokenizer, sampler, prompt, options);
+    const uint32_t held = flags.session ? resume(*model.engine, sampler, *flags.session, prompt) : 0;
+    auto generated =
+        generate(*model.engine, model.tokenizer, sampler, std::span(prompt).subspan(held), options);
     if (!generated && generated.error().kind == ErrorKind::kLimit)
         generated.error().message += "; --ctx makes it larger";
     INGOT_ASSIGN(const Generation generation, std::move(generated));
     if (!generation.text.ends_with('\n')) std::fputc('\n', stdout);
     if (std::fflush(stdout) != 0) return fail(ErrorKind::kIo, "can't write the answer to standard output");
-    if (!flags.quiet) fmt::print(stderr, "{}\n", summary(generation, sampler_options));
+    if (!flags.quiet) {
+        if (held > 0) fmt::print(stderr, "session: {} of the prompt; ", tokens(held));
+        fmt::print(stderr, "{}\n", summary(generation, sampler_options));
+    }
+    if (flags.session) INGOT_TRY(save(*model.engine, *flags.session, prompt, generation));
     if (generation.finish == FinishReason::kCancelled)
         return fail(ErrorKind::kCancelled, "stopped by Ctrl-C");
     return {};
@@ -75,6 +102,9 @@ Action add_run(CLI::App& app) {
                    "Read the prompt from a file, less its last newline; - or neither flag: from stdin")
         ->option_text("FILE")
         ->excludes(prompt);
+    app.add_option("--session", flags->session,
+                   "Go on from what this file holds of the prompt, and keep there what was run")
+        ->option_text("FILE");
     app.add_option("-n,--max-tokens", flags->max_tokens,
                    "Generate at most N tokens; 0: until the model ends or the context is full")
         ->check(whole_number(0, 1 << 30))

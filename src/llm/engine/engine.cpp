@@ -8,6 +8,8 @@
 #include "llm/backend/metal/metal_backend.h"
 #include "llm/graph/executor.h"
 #include "llm/kv/cells.h"
+#include "llm/kv/session.h"
+#include "llm/model/fingerprint.h"
 #include "llm/model/memory.h"
 #include "llm/model/model.h"
 
@@ -68,6 +70,8 @@ class GraphEngine final : public Engine {
     // largest batch, in which all shorter ones run.
     Result<void> prepare(const Backend::Progress& progress) {
         INGOT_TRY(executor_.prepare(params(1, 1), progress));
+        Backend* const backends[] = {backend_.get()};
+        layer_cells_ = kv::cells_of(*executor_.find(params(1, 1)), backends);
         return executor_.prepare(params(std::min(options_.batch, context()), 1));
     }
     void set_load_seconds(double seconds) { load_seconds_ = seconds; }
@@ -88,6 +92,47 @@ class GraphEngine final : public Engine {
         return run(tokens, first_output, row);
     }
     void truncate(uint32_t count) override { cells_.truncate(kSequence, count); }
+
+    Result<void> remove(uint32_t begin, uint32_t end) override {
+        INGOT_ASSIGN(const kv::Removal removal, cells_.remove(kSequence, begin, end));
+        const std::vector<kv::RowMove> moves = cells_.compact();
+        const std::span<const kv::LayerCells> layers = layer_cells_;
+        const kv::Format format = params(1, 1).kv_format;
+        const auto apply = [&]() -> Result<void> {
+            INGOT_TRY(kv::move_rows(layers, format, removal.copies));
+            INGOT_TRY(kv::turn_keys(layers, format, removal.turned, int32_t(begin) - int32_t(end)));
+            return kv::move_rows(layers, format, moves);
+        };
+        auto applied = apply();
+        if (!applied) cells_.clear();  // some rows are old and some new
+        return applied;
+    }
+
+    Result<void> save_session(const std::string& path, std::span<const TokenId> tokens) override {
+        if (tokens.size() != num_tokens()) {
+            return fail(ErrorKind::kInvalidArgument, "a session of {} tokens, but {} are cached",
+                        tokens.size(), num_tokens());
+        }
+        const std::span<const kv::LayerCells> layers = layer_cells_;
+        return kv::save_session(path, session_shape(layers), cells_.runs(kSequence), tokens);
+    }
+
+    Result<uint32_t> load_session(const std::string& path, std::span<const TokenId> tokens) override {
+        const std::span<const kv::LayerCells> layers = layer_cells_;
+        INGOT_ASSIGN(const kv::Session session, kv::Session::read(path, session_shape(layers)));
+        const size_t most = std::min<size_t>(context(), std::min(tokens.size(), session.tokens().size()));
+        uint32_t same = 0;
+        while (same < most && tokens[same] == session.tokens()[same]) ++same;
+        cells_.truncate(kSequence, 0);
+        if (same == 0) return same;
+        const kv::Continuation continuation{kSequence, same};
+        INGOT_TRY(cells_.append({&continuation, 1}));
+        if (auto restored = session.restore(layers, cells_.runs(kSequence)); !restored) {
+            cells_.truncate(kSequence, 0);
+            return Failure(restored.error());
+        }
+        return same;
+    }
 
     Stats stats() const override {
         const Backend::Memory memory = backend_->memory();
@@ -110,6 +155,10 @@ class GraphEngine final : public Engine {
         params.kv_format = options_.kv_format.value_or(model::default_kv_format(model_.hyper()));
         if (!options_.fuse) params.fuse = {.glu = false, .qkv = false, .ffn = false};
         return params;
+    }
+
+    kv::SessionShape session_shape(std::span<const kv::LayerCells> layers) const {
+        return {.model = model::fingerprint(*file_), .format = params(1, 1).kv_format, .layers = layers};
     }
 
     std::map<std::string, size_t> placement() const {
@@ -194,6 +243,7 @@ class GraphEngine final : public Engine {
     const uint32_t threads_;  // 0 if it isn't the cpu
     graph::Executor executor_;
     kv::Cells cells_;
+    std::vector<kv::LayerCells> layer_cells_;
     double load_seconds_ = 0.0;
 };
 

@@ -39,12 +39,39 @@ std::vector<Run> prefix(std::span<const Run> runs, uint32_t length) {
     return out;
 }
 
+// All but the first `length` positions.
+std::vector<Run> suffix(std::span<const Run> runs, uint32_t length) {
+    std::vector<Run> out;
+    for (Run run : runs) {
+        const uint32_t skipped = std::min(length, run.length);
+        length -= skipped;
+        if (run.length > skipped) out.push_back({run.cell + skipped, run.length - skipped});
+    }
+    return out;
+}
+
+// Adds a run behind others, as part of the last one where it follows it.
+void add_run(std::vector<Run>& runs, Run run) {
+    if (run.length == 0) return;
+    if (!runs.empty() && runs.back().cell + runs.back().length == run.cell) {
+        runs.back().length += run.length;
+    } else {
+        runs.push_back(run);
+    }
+}
+
 }  // namespace
 
-uint32_t Cells::num_used() const {
-    uint32_t used = 0;
-    for (const auto& [sequence, runs] : runs_) used += length(sequence);
+std::vector<bool> Cells::used_cells() const {
+    std::vector<bool> used(num_cells_);
+    for (const auto& [sequence, runs] : runs_) {
+        for (const Run& run : runs) std::fill_n(used.begin() + run.cell, run.length, true);
+    }
     return used;
+}
+
+uint32_t Cells::num_used() const {
+    return uint32_t(std::ranges::count(used_cells(), true));
 }
 
 uint32_t Cells::length(SequenceId sequence) const {
@@ -136,6 +163,92 @@ void Cells::truncate(SequenceId sequence, uint32_t length) {
     if (found == runs_.end()) return;
     found->second = prefix(found->second, length);
     if (found->second.empty()) runs_.erase(found);
+}
+
+bool Cells::is_held_by_others(SequenceId sequence, uint32_t cell) const {
+    for (const auto& [other, runs] : runs_) {
+        if (other == sequence) continue;
+        for (const Run& run : runs) {
+            if (cell >= run.cell && cell < run.cell + run.length) return true;
+        }
+    }
+    return false;
+}
+
+Result<void> Cells::share(SequenceId source, SequenceId target, uint32_t length) {
+    if (source == target || this->length(target) != 0 || length == 0 || length > this->length(source)) {
+        return fail(ErrorKind::kInvalidArgument,
+                    "sequence {} of {} tokens can't begin with {} of the {} tokens of sequence {}; an empty "
+                    "one with 1 or more that are there is accepted",
+                    target, this->length(target), length, this->length(source), source);
+    }
+    runs_[target] = prefix(runs(source), length);
+    return {};
+}
+
+Result<Removal> Cells::remove(SequenceId sequence, uint32_t begin, uint32_t end) {
+    const uint32_t count = length(sequence);
+    if (begin >= end || end > count) {
+        return fail(ErrorKind::kInvalidArgument,
+                    "positions {} to {} of a sequence of {} tokens; one or more that are there are accepted",
+                    begin, end, count);
+    }
+    const auto before = runs_;
+    std::vector<Run> kept = prefix(runs(sequence), begin);
+    const std::vector<Run> tail = suffix(runs(sequence), end);
+    // The removed cells are free, those of the tail aren't yet.
+    std::vector<Run>& held = runs_[sequence] = kept;
+    held.insert(held.end(), tail.begin(), tail.end());
+    std::vector<bool> used = used_cells();
+    Removal removal;
+    for (const Run& run : tail) {
+        for (uint32_t cell = run.cell; cell < run.cell + run.length; ++cell) {
+            uint32_t to = cell;
+            if (is_held_by_others(sequence, cell)) {
+                to = uint32_t(std::ranges::find(used, false) - used.begin());
+                if (to == num_cells_) {
+                    runs_ = before;
+                    return fail(ErrorKind::kLimit, "no KV cell of {} is free for a copy of a shared one",
+                                num_cells_);
+                }
+                used[to] = true;
+                removal.copies.push_back({cell, to, 1});
+            }
+            add_run(removal.turned, {to, 1});
+        }
+    }
+    for (const Run& run : removal.turned) add_run(kept, run);
+    if (kept.size() > graph::kMaxMapRuns) {
+        runs_ = before;
+        return fail(ErrorKind::kLimit, "sequence {} would lie in more than {} runs of KV cells", sequence,
+                    graph::kMaxMapRuns);
+    }
+    runs_[sequence] = kept;
+    if (kept.empty()) runs_.erase(sequence);
+    return removal;
+}
+
+std::vector<RowMove> Cells::compact() {
+    const std::vector<bool> used = used_cells();
+    std::vector<uint32_t> place(num_cells_);  // of used cells
+    std::vector<RowMove> moves;
+    uint32_t next = 0;
+    for (uint32_t cell = 0; cell < num_cells_; ++cell) {
+        if (!used[cell]) continue;
+        place[cell] = next++;
+        if (place[cell] == cell) continue;
+        if (!moves.empty() && moves.back().from + moves.back().length == cell) {
+            ++moves.back().length;
+        } else {
+            moves.push_back({cell, place[cell], 1});
+        }
+    }
+    for (auto& [sequence, runs] : runs_) {
+        std::vector<Run> moved;
+        for (const Run& run : runs) add_run(moved, {place[run.cell], run.length});
+        runs = std::move(moved);
+    }
+    return moves;
 }
 
 }  // namespace ingot::kv

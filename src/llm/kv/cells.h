@@ -1,6 +1,7 @@
 // Which KV cell holds which position of which sequence. Owns the bookkeeping only; the regions belong to a
-// backend (backend.h). A sequence's cells are runs in position order; while only one sequence lives in the
-// cache, position and cell are the same number.
+// backend (backend.h), and rows.h does to them what is said here. A sequence's cells are runs in position
+// order; while only one sequence lives in the cache, position and cell are the same number. A cell may belong
+// to several sequences, at the same position in each: it is never written again.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,20 @@ struct Run {
     uint32_t cell = 0;
     uint32_t length = 0;
     bool operator==(const Run&) const = default;
+};
+
+// `length` cells' rows are to be copied, of all layers, keys and values.
+struct RowMove {
+    uint32_t from = 0, to = 0;
+    uint32_t length = 0;
+    bool operator==(const RowMove&) const = default;
+};
+
+// What is left to do to the regions after positions were removed: first the copies, in order, then the keys
+// in the cells `turned` belong to positions that are smaller by the number of those removed.
+struct Removal {
+    std::vector<RowMove> copies;
+    std::vector<Run> turned;
 };
 
 // `count` tokens that continue `sequence`.
@@ -45,14 +60,25 @@ class Cells {
     // Frees the cells of a sequence from position `length` on; no effect if it is not longer.
     void truncate(SequenceId sequence, uint32_t length);
     void clear() { runs_.clear(); }
+    // Takes positions [begin, end) out of a sequence; those behind move down. What it shares with others is
+    // copied first, since the others keep their positions. kInvalidArgument if there is nothing to remove,
+    // kLimit if no cell is free for a copy or the rest would lie in too many runs; then nothing is changed.
+    Result<Removal> remove(SequenceId sequence, uint32_t begin, uint32_t end);
+    // Lets `target`, which must be empty, begin with the first `length` tokens of `source`, in the same
+    // cells.
+    Result<void> share(SequenceId source, SequenceId target, uint32_t length);
+    // Moves all cells to the front, in the order in which they lie; the moves are to be made in order.
+    std::vector<RowMove> compact();
 
     uint32_t num_cells() const { return num_cells_; }
-    uint32_t num_used() const;
+    uint32_t num_used() const;                   // each counted once
     uint32_t length(SequenceId sequence) const;  // tokens cached; the next token's position
     std::span<const Run> runs(SequenceId sequence) const;
 
   private:
     bool is_free(uint32_t cell) const;
+    std::vector<bool> used_cells() const;
+    bool is_held_by_others(SequenceId sequence, uint32_t cell) const;
     Result<void> extend(SequenceId sequence, uint32_t count, std::vector<int32_t>& cells);
 
     uint32_t num_cells_;

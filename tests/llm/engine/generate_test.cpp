@@ -35,6 +35,9 @@ class ScriptedEngine : public Engine {
     uint32_t threads() const override { return 1; }
     Stats stats() const override { return {}; }
     void truncate(uint32_t count) override { held_.resize(count); }
+    Result<void> remove(uint32_t, uint32_t) override { return unused(); }
+    Result<void> save_session(const std::string&, std::span<const TokenId>) override { return unused(); }
+    Result<uint32_t> load_session(const std::string&, std::span<const TokenId>) override { return unused(); }
 
     Result<std::span<const float>> forward(std::span<const TokenId> tokens) override {
         calls_.push_back(tokens.size());
@@ -54,6 +57,8 @@ class ScriptedEngine : public Engine {
     std::vector<size_t> calls_;  // tokens of each forward()
 
   private:
+    static Failure unused() { return fail(ErrorKind::kUnsupported, "not part of these tests"); }
+
     std::vector<TokenId> script_;
     size_t next_ = 0;
     uint32_t context_;

@@ -37,11 +37,16 @@ class SuccessorEngine : public Engine {
         return {};
     }
     void truncate(uint32_t count) override { cached_ = count; }
+    Result<void> remove(uint32_t, uint32_t) override { return unused(); }
+    Result<void> save_session(const std::string&, std::span<const TokenId>) override { return unused(); }
+    Result<uint32_t> load_session(const std::string&, std::span<const TokenId>) override { return unused(); }
     Stats stats() const override { return {}; }
 
     const std::vector<std::vector<TokenId>>& chunks() const { return chunks_; }
 
   private:
+    static Failure unused() { return fail(ErrorKind::kUnsupported, "not part of these tests"); }
+
     uint32_t vocab_, cached_ = 0;
     float favoured_;
     std::vector<std::vector<TokenId>> chunks_;

@@ -9,6 +9,7 @@ using graph::WindowMode;
 using testing::error_of;
 using testing::iota;
 using testing::value_of;
+using Runs = std::vector<Run>;
 
 Placement append(Cells& cells, std::vector<Continuation> batch) {
     return value_of(cells.append(batch));
@@ -72,6 +73,81 @@ TEST(Cells, MoreRunsThanAMapCanSayAreRefused) {
     const std::vector<Continuation> one = {{0, 1}};
     EXPECT_EQ("sequence 0 would lie in more than 4 runs of KV cells", error_of(cells.append(one)));
     EXPECT_EQ(4u, cells.length(0));
+}
+
+TEST(Cells, RemovedPositionsAreFreeAndThoseBehindMoveDown) {
+    Cells cells(10);
+    append(cells, {{0, 8}});
+    const Removal removal = value_of(cells.remove(0, 2, 5));
+    EXPECT_TRUE(removal.copies.empty());
+    EXPECT_EQ((Runs{{5, 3}}), removal.turned);
+    EXPECT_EQ(5u, cells.length(0));
+    EXPECT_EQ(5u, cells.num_used());
+    EXPECT_EQ((std::vector<RowMove>{{5, 2, 3}}), cells.compact());
+    const Placement next = append(cells, {{0, 2}});
+    EXPECT_EQ(iota(5, 2), next.cells);
+    EXPECT_EQ(iota(5, 2), next.positions);
+    EXPECT_EQ(WindowMode::kCausal, next.window) << "one run from cell 0 again";
+}
+
+TEST(Cells, TrapARemovalThatFreesNothingIsRefused) {
+    Cells cells(10);
+    append(cells, {{0, 4}});
+    for (const auto& [begin, end] : {std::pair(2u, 2u), {3u, 2u}, {0u, 5u}, {4u, 5u}}) {
+        EXPECT_EQ(fmt::format("positions {} to {} of a sequence of 4 tokens; one or more that are there are "
+                              "accepted",
+                              begin, end),
+                  error_of(cells.remove(0, begin, end)));
+    }
+    EXPECT_EQ(4u, cells.length(0));
+    value_of(cells.remove(0, 0, 4));
+    EXPECT_EQ(0u, cells.num_used());
+}
+
+TEST(Cells, ASharedPrefixIsCountedOnceAndWhatFollowsIsEachSequencesOwn) {
+    Cells cells(16);
+    append(cells, {{0, 4}});
+    EXPECT_TRUE(cells.share(0, 1, 3));
+    EXPECT_EQ(4u, cells.num_used());
+    const Placement both = append(cells, {{0, 1}, {1, 1}});
+    EXPECT_EQ((std::vector<int32_t>{4, 3}), both.positions);
+    EXPECT_EQ((std::vector<int32_t>{4, 5}), both.cells);
+    EXPECT_EQ(WindowMode::kMap, both.window);
+    EXPECT_EQ((std::vector<int32_t>{0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 5, 1, 0, 0, 0, 0}), both.window_data);
+    cells.truncate(0, 0);
+    EXPECT_EQ(4u, cells.num_used()) << "the prefix is still held by the other one";
+    EXPECT_EQ((Runs{{0, 3}, {5, 1}}), Runs(cells.runs(1).begin(), cells.runs(1).end()));
+    EXPECT_FALSE(cells.share(1, 1, 1));
+    EXPECT_FALSE(cells.share(1, 2, 5));
+    append(cells, {{3, 1}});
+    EXPECT_FALSE(cells.share(1, 3, 1)) << "not empty";
+}
+
+TEST(Cells, WhatIsSharedIsCopiedBeforeItTurns) {
+    Cells cells(8);
+    append(cells, {{0, 4}});
+    EXPECT_TRUE(cells.share(0, 1, 4));
+    const Removal removal = value_of(cells.remove(1, 0, 1));
+    EXPECT_EQ((std::vector<RowMove>{{1, 4, 1}, {2, 5, 1}, {3, 6, 1}}), removal.copies);
+    EXPECT_EQ((Runs{{4, 3}}), removal.turned);
+    EXPECT_EQ(4u, cells.length(0));
+    EXPECT_EQ(3u, cells.length(1));
+    Cells full(4);
+    append(full, {{0, 4}});
+    EXPECT_TRUE(full.share(0, 1, 4));
+    EXPECT_EQ("no KV cell of 4 is free for a copy of a shared one", error_of(full.remove(1, 0, 1)));
+    EXPECT_EQ(4u, full.length(1)) << "nothing is changed";
+}
+
+TEST(Cells, CompactionKeepsTheOrderAndJoinsRuns) {
+    Cells cells(32);
+    append(cells, {{0, 3}, {1, 4}});  // 0-2, 3-6
+    append(cells, {{0, 2}, {2, 5}});  // 7-8, 9-13
+    cells.truncate(1, 0);
+    EXPECT_EQ((std::vector<RowMove>{{7, 3, 7}}), cells.compact());
+    EXPECT_EQ((Runs{{0, 5}}), Runs(cells.runs(0).begin(), cells.runs(0).end()));
+    EXPECT_EQ((Runs{{5, 5}}), Runs(cells.runs(2).begin(), cells.runs(2).end()));
+    EXPECT_TRUE(cells.compact().empty());
 }
 
 }  // namespace

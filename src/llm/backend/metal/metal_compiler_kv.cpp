@@ -12,7 +12,7 @@ namespace {
 // asked to), and the most groups that share a token's cells.
 constexpr uint32_t kCellsPerChunk = 128, kCellsPerSplit = 32, kMaxChunks = 16;
 // The tiles of kernels/attention_tile.metal.
-constexpr uint32_t kTileTokens = 8, kTilesOfGroup = 4;
+constexpr uint32_t kAttnTileTokens = 8, kAttnTilesOfGroup = 4;
 
 }  // namespace
 
@@ -118,9 +118,9 @@ Result<void> Compiler::attention() {
                        .chunks = 1};
     switch (attention_plan(tokens, cells->format, backend_.options()).route) {
         case AttentionRoute::kTile: {
-            const uint32_t tiles = (tokens + kTileTokens - 1) / kTileTokens * (p.heads / p.kv_heads);
+            const uint32_t tiles = (tokens + kAttnTileTokens - 1) / kAttnTileTokens * (p.heads / p.kv_heads);
             INGOT_TRY(dispatch({Family::kAttnTile, format, p.head_dim}, buffers, args,
-                               groups((tiles + kTilesOfGroup - 1) / kTilesOfGroup, p.kv_heads)));
+                               groups((tiles + kAttnTilesOfGroup - 1) / kAttnTilesOfGroup, p.kv_heads)));
             return {};
         }
         case AttentionRoute::kClassic:

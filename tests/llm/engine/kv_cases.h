@@ -1,0 +1,127 @@
+// What every engine promises about its KV cache, whatever the device: removal with turned keys, and session
+// files. Each check gets a function that loads the tiny model with options; cpu and metal tests call them.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "llm/engine/engine.h"
+#include "support/run_program.h"
+
+namespace ingot {
+
+using LoadKv = std::function<std::unique_ptr<Engine>(kv::Format)>;
+
+inline std::vector<TokenId> kv_tokens(size_t count, TokenId first = 3) {
+    std::vector<TokenId> tokens(count);
+    for (size_t i = 0; i < count; ++i) tokens[i] = TokenId((size_t(first) + i * 37) % 501);
+    return tokens;
+}
+
+inline std::vector<float> run_tokens(Engine& engine, std::span<const TokenId> tokens) {
+    const auto logits = engine.forward(tokens);
+    EXPECT_TRUE(logits) << logits.error().describe();
+    return logits ? std::vector<float>(logits->begin(), logits->end()) : std::vector<float>();
+}
+
+inline double kv_difference(const std::vector<float>& a, const std::vector<float>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double largest = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+        largest = std::max(largest, std::abs(double(a[i]) - b[i]));
+    return largest;
+}
+
+// A model's first layer sees tokens and positions alone, so removing the *first* tokens of a text leaves
+// there what a text without them has. Deeper layers have seen what is gone; with tokens that are all alike
+// they haven't seen anything else.
+inline void expect_removal_is_as_if_never_run(const LoadKv& load, kv::Format format) {
+    // Half keys are rounded again when they are turned.
+    const double bar = format == kv::Format::kF32 ? 1e-4 : 1e-2;
+    const auto shifted = load(format), fresh = load(format);
+    const std::vector<TokenId> alike(24, 42);
+    run_tokens(*shifted, alike);
+    const auto removed = shifted->remove(5, 13);
+    ASSERT_TRUE(removed) << removed.error().describe();
+    EXPECT_EQ(16u, shifted->num_tokens());
+    run_tokens(*fresh, std::span(alike).first(16));
+    const std::vector<TokenId> next = {7};
+    EXPECT_LE(kv_difference(run_tokens(*shifted, next), run_tokens(*fresh, next)), bar);
+    EXPECT_EQ(17u, shifted->num_tokens());
+    for (const auto& [begin, end] : {std::pair(3u, 3u), {0u, 18u}}) EXPECT_FALSE(shifted->remove(begin, end));
+}
+
+// Saved, loaded elsewhere, continued: the same bits as if nothing had happened, and no token is run twice.
+inline void expect_sessions_continue_bit_for_bit(const LoadKv& load, kv::Format format) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("kv.session");
+    const auto first = load(format), second = load(format);
+    const std::vector<TokenId> prompt = kv_tokens(45);
+    run_tokens(*first, prompt);
+    ASSERT_TRUE(first->save_session(path, prompt));
+    std::vector<TokenId> longer = prompt;
+    longer.push_back(99);
+    const auto held = second->load_session(path, longer);
+    ASSERT_TRUE(held) << held.error().describe();
+    EXPECT_EQ(45u, *held);
+    EXPECT_EQ(45u, second->num_tokens());
+    for (const TokenId token : {99, 5, 17, 300, 2}) {
+        ASSERT_EQ(run_tokens(*first, {&token, 1}), run_tokens(*second, {&token, 1})) << token;
+    }
+    // Another text: what both begin with.
+    std::vector<TokenId> other = prompt;
+    other[20] = 7;
+    EXPECT_EQ(20u, *second->load_session(path, other));
+    EXPECT_EQ(20u, second->num_tokens());
+    EXPECT_FALSE(first->save_session(path, prompt)) << "it holds five more";
+}
+
+// Each kind of wrong file is refused by its own message, and the cache stays as it was.
+inline void expect_bad_sessions_are_refused(const LoadKv& load, kv::Format other_format) {
+    const test::TemporaryFolder folder;
+    const std::string good = folder.file("good"), bad = folder.file("bad");
+    const auto engine = load(kv::Format::kF32);
+    const std::vector<TokenId> prompt = kv_tokens(9);
+    run_tokens(*engine, prompt);
+    ASSERT_TRUE(engine->save_session(good, prompt));
+    std::ifstream file(good, std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    const auto message = [&](Engine& reader, const std::string& content) {
+        std::ofstream(bad, std::ios::binary) << content;
+        const auto held = reader.load_session(bad, prompt);
+        EXPECT_FALSE(held);
+        return held ? std::string() : held.error().message;
+    };
+    using ::testing::HasSubstr;
+    EXPECT_THAT(message(*engine, ""), HasSubstr("no session file"));
+    EXPECT_THAT(message(*engine, std::string(200, 'x')), HasSubstr("no session file"));
+    EXPECT_THAT(message(*engine, bytes.substr(0, bytes.size() - 1)),
+                HasSubstr("bytes; a session of 9 tokens"));
+    EXPECT_THAT(message(*engine, bytes + "x"), HasSubstr("bytes; a session of 9 tokens"));
+    for (const size_t at : {size_t(60), bytes.size() / 2, bytes.size() - 40, bytes.size() - 1}) {
+        std::string flipped = bytes;
+        flipped[at] = char(flipped[at] ^ 4);
+        EXPECT_THAT(message(*engine, flipped), HasSubstr("checksum is wrong")) << at;
+    }
+    std::string future = bytes;
+    future[8] = 2;
+    EXPECT_THAT(message(*engine, future), HasSubstr("version 2; 1 is accepted"));
+    std::string foreign = bytes;
+    foreign[16] = char(foreign[16] ^ 1);
+    EXPECT_THAT(message(*engine, foreign), HasSubstr("another model"));
+    const auto other = load(other_format);
+    EXPECT_THAT(message(*other, bytes), HasSubstr("holds f32 cells"));
+    EXPECT_EQ(9u, engine->num_tokens()) << "as before";
+    const auto missing = engine->load_session(folder.file("missing"), prompt);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(ErrorKind::kNotFound, missing.error().kind);
+    EXPECT_EQ(8u, *engine->load_session(good, std::span(prompt).first(8)));
+}
+
+}  // namespace ingot
