@@ -70,6 +70,7 @@ AlignedArray<T> aligned_array(size_t count) {
 struct Shared {
     const Kernel& kernel;
     const Launch& launch;
+    Watchdog::Clock::time_point deadline;
     std::optional<LaneEntry> lanes;  // a simdgroup is one fiber
     Size3 num_groups;
     std::atomic<uint64_t> next_group{0};
@@ -269,6 +270,7 @@ void Worker::run_guarded(FaultTrap& trap) {
 std::string Worker::find_faulting_thread(const Shared& shared) {
     Shared again{.kernel = shared.kernel,
                  .launch = shared.launch,
+                 .deadline = shared.deadline,
                  .lanes = {},
                  .num_groups = shared.num_groups,
                  .next_group = group_index_,
@@ -278,7 +280,7 @@ std::string Worker::find_faulting_thread(const Shared& shared) {
     if (!prepare(again)) return {};
     bind(again);
     FaultTrap trap;
-    const Watchdog::Guard guard = Watchdog::watch(shared.launch.deadline, again.stop);
+    const Watchdog::Guard guard = Watchdog::watch(shared.deadline, again.stop);
     run_guarded(trap);
     return trap.signal == 0 ? std::string() : describe_fault(trap);
 }
@@ -341,7 +343,11 @@ class FiberExecutor final : public Executor {
 
 Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& launch) {
     INGOT_TRY(check_launch(kernel, launch));
+    const auto asked = std::chrono::steady_clock::now();
     auto [lanes, refusal] = tiers_.choose(kernel, launch);
+    // What compiling takes isn't the kernel's time.
+    auto deadline = launch.deadline;
+    if (deadline != Watchdog::Clock::time_point::max()) deadline += std::chrono::steady_clock::now() - asked;
     const std::scoped_lock lock(mutex_);
     const auto begin = std::chrono::steady_clock::now();
     const auto groups = [](uint32_t grid, uint32_t group) {
@@ -349,6 +355,7 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
     };
     Shared shared{.kernel = kernel,
                   .launch = launch,
+                  .deadline = deadline,
                   .lanes = lanes,
                   .num_groups = {groups(launch.grid_threads.x, launch.group_threads.x),
                                  groups(launch.grid_threads.y, launch.group_threads.y),
@@ -360,7 +367,7 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
     const unsigned count = unsigned(std::min<uint64_t>(most, shared.num_groups.count()));
     while (workers_.size() < count) workers_.push_back(std::make_unique<Worker>());
     for (unsigned i = 0; i < count; ++i) INGOT_TRY(workers_[i]->prepare(shared));
-    const Watchdog::Guard guard = Watchdog::watch(launch.deadline, shared.stop);
+    const Watchdog::Guard guard = Watchdog::watch(deadline, shared.stop);
     if (count == 1) {
         workers_[0]->run(shared);
     } else {

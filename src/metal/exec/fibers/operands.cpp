@@ -1,6 +1,7 @@
 #include "metal/exec/fibers/operands.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -20,17 +21,29 @@ bool in_fragments(const CooperativeShape& shape) {
     return shape.layout == CooperativeLayout::kNax && shape.has_fragments();
 }
 
-// visit(element, row, column) for the first element of each run of kRun neighbours of a lane.
+constexpr auto kLanePlaces = [] {
+    std::array<Place, kSimdWidth> places{};
+    for (int lane = 0; lane < int(kSimdWidth); ++lane) places[size_t(lane)] = fragment_place(lane);
+    return places;
+}();
+
+// visit(lane, element, offset in the dense matrix) for the first element of each run of kRun neighbours.
 template <typename Visit>
-void for_each_run(const CooperativeShape& shape, int simdgroup, int lane, Visit visit) {
+void for_each_run(const Lanes& lanes, const CooperativeShape& shape, const Rectangle& part,
+                  ptrdiff_t row_stride, Visit visit) {
     const int across = shape.columns / kFragment, down = shape.rows / kFragment;
-    const int count = shape.fragments_per_simdgroup(), begin = simdgroup * count;
+    const int count = shape.fragments_per_simdgroup(), begin = lanes.simdgroup * count;
     const int end = std::min(begin + count, across * down);
-    const Place first = fragment_place(lane);
     int row = begin / across, column = begin % across;
     for (int fragment = begin, element = 0; fragment < end; ++fragment, element += kFragmentElements) {
-        visit(element, row * kFragment + first.row, column * kFragment + first.column);
-        visit(element + kRun, row * kFragment + first.row + 8, column * kFragment + first.column);
+        const ptrdiff_t corner =
+            (row * kFragment - part.row) * row_stride + (column * kFragment - part.column);
+        for_each_lane(lanes.mask, [&](int lane) {
+            const Place place = kLanePlaces[size_t(lane)];
+            const ptrdiff_t at = corner + place.row * row_stride + place.column;
+            visit(lane, element, at);
+            visit(lane, element + kRun, at + kFragment / 2 * row_stride);
+        });
         if (++column == across) {
             column = 0;
             ++row;
@@ -42,24 +55,16 @@ void for_each_run(const CooperativeShape& shape, int simdgroup, int lane, Visit 
 template <typename T>
 void runs_from_lanes(T* out, ptrdiff_t row_stride, const Lanes& lanes, const CooperativeShape& shape,
                      const Rectangle& part) {
-    for_each_lane(lanes.mask, [&](int lane) {
-        const T* from = reinterpret_cast<const T*>(lanes.pointers[lane]);
-        for_each_run(shape, lanes.simdgroup, lane, [&](int element, int row, int column) {
-            std::memcpy(out + (row - part.row) * row_stride + (column - part.column), from + element,
-                        kRun * sizeof(T));
-        });
+    for_each_run(lanes, shape, part, row_stride, [&](int lane, int element, ptrdiff_t at) {
+        std::memcpy(out + at, reinterpret_cast<const T*>(lanes.pointers[lane]) + element, kRun * sizeof(T));
     });
 }
 
 template <typename T>
 void runs_to_lanes(const Lanes& lanes, const T* from, ptrdiff_t row_stride, const CooperativeShape& shape,
                    const Rectangle& part) {
-    for_each_lane(lanes.mask, [&](int lane) {
-        T* to = reinterpret_cast<T*>(lanes.pointers[lane]);
-        for_each_run(shape, lanes.simdgroup, lane, [&](int element, int row, int column) {
-            std::memcpy(to + element, from + (row - part.row) * row_stride + (column - part.column),
-                        kRun * sizeof(T));
-        });
+    for_each_run(lanes, shape, part, row_stride, [&](int lane, int element, ptrdiff_t at) {
+        std::memcpy(reinterpret_cast<T*>(lanes.pointers[lane]) + element, from + at, kRun * sizeof(T));
     });
 }
 

@@ -18,7 +18,7 @@ bool is_power_of_two(uint64_t value) {
 
 // Elements are moved in units of a word where they fill some.
 constexpr uint64_t kWordBytes = 4;
-constexpr unsigned kManyElements = 8;
+constexpr unsigned kManyElements = 8, kFewWords = 4;
 
 uint64_t unit_bytes(uint64_t element_bytes, unsigned count) {
     return element_bytes < kWordBytes && element_bytes * count % kWordBytes == 0 ? kWordBytes : element_bytes;
@@ -137,14 +137,21 @@ Parts Vectoriser::load_words(const Access& a, bool affine) {
     const unsigned per_word = unsigned(unit / a.size), count = a.count / per_word;
     const llvm::Align align = std::min(a.align, llvm::Align(unit));
     llvm::Type *word = b().getIntNTy(unsigned(8 * unit)), *row = lanes_.wide(word);
-    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
-    for_each_word(a, affine, table, count, word, [&](llvm::Value* own, llvm::Value* in_table) {
-        b().CreateStore(b().CreateAlignedLoad(word, own, align), in_table);
-    });
-    auto* bits = lanes_.wide(b().getIntNTy(unsigned(8 * a.size)));
     Parts words, result;
-    for (unsigned w = 0; w < count; ++w)
-        words.push_back(b().CreateLoad(row, b().CreateConstGEP1_64(row, table, w)));
+    const Access of_words{a.pointer, a.shape, word, count, unit, align};
+    if (affine && is_contiguous(of_words)) {
+        words = load_contiguous(of_words);
+    } else if (stay_in_registers(count)) {
+        words = load_whole(of_words, affine);
+    } else {
+        llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
+        for_each_word(a, affine, table, count, word, [&](llvm::Value* own, llvm::Value* in_table) {
+            b().CreateStore(b().CreateAlignedLoad(word, own, align), in_table);
+        });
+        for (unsigned w = 0; w < count; ++w)
+            words.push_back(b().CreateLoad(row, b().CreateConstGEP1_64(row, table, w)));
+    }
+    auto* bits = lanes_.wide(b().getIntNTy(unsigned(8 * a.size)));
     for (unsigned i = 0; i < a.count; ++i) {
         llvm::Value* shifted =
             b().CreateLShr(words[i / per_word], llvm::ConstantInt::get(row, 8 * a.size * (i % per_word)));
@@ -165,6 +172,9 @@ void Vectoriser::store_words(const Access& a, const Parts& values, bool affine) 
         value = b().CreateShl(value, llvm::ConstantInt::get(row, 8 * a.size * (i % per_word)));
         words[i / per_word] = b().CreateOr(words[i / per_word], value);
     }
+    const Access of_words{a.pointer, a.shape, word, count, unit, align};
+    if (affine && is_contiguous(of_words)) return store_contiguous(of_words, words);
+    if (stay_in_registers(count)) return store_whole(of_words, words, affine);
     llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
     for (unsigned w = 0; w < count; ++w) b().CreateStore(words[w], b().CreateConstGEP1_64(row, table, w));
     for_each_word(a, affine, table, count, word, [&](llvm::Value* own, llvm::Value* in_table) {
@@ -172,30 +182,49 @@ void Vectoriser::store_words(const Access& a, const Parts& values, bool affine) 
     });
 }
 
-// One load of all of a lane's elements for each lane; all are active.
+bool Vectoriser::stay_in_registers(unsigned words) const {
+    return !is_large_ && words <= kFewWords && is_power_of_two(words);
+}
+
+// One load of all of a lane's elements for each lane; trees of shuffles sort them.
+Parts Vectoriser::load_whole(const Access& a, bool affine) {
+    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
+    auto* type = llvm::FixedVectorType::get(a.element, a.count);
+    const unsigned lanes = kLanes / a.count;
+    Parts units, result;
+    for (unsigned unit = 0; unit < a.count; ++unit) {
+        Parts pieces;
+        for (unsigned lane = unit * lanes; lane < (unit + 1) * lanes; ++lane) {
+            pieces.push_back(b().CreateAlignedLoad(type, address_of(a, pointers, lane), a.align));
+        }
+        units.push_back(lanes_.concatenate(pieces));
+    }
+    for (unsigned i = 0; i < a.count; ++i) result.push_back(lanes_.deinterleave(units, i));
+    return result;
+}
+
+void Vectoriser::store_whole(const Access& a, const Parts& values, bool affine) {
+    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
+    const Parts units = lanes_.interleave(values);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        llvm::SmallVector<int, kLanes> some;
+        for (unsigned i = 0; i < a.count; ++i) some.push_back(int(lane * a.count % kLanes + i));
+        llvm::Value* own = b().CreateShuffleVector(units[lane * a.count / kLanes], some);
+        b().CreateAlignedStore(own, address_of(a, pointers, lane), a.align);
+    }
+}
+
+// All lanes are active.
 Parts Vectoriser::load_apart(const Access& a, bool affine) {
     if (goes_by_words(a)) return load_words(a, affine);
-    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
-    const auto address = [&](uint64_t lane) { return address_of(a, pointers, lane); };
-    const bool whole = a.count > 1 && is_power_of_two(a.count) && a.count <= kLanes &&
-                       a.element->getPrimitiveSizeInBits() == 8 * a.size;
-    if (whole) {
-        auto* type = llvm::FixedVectorType::get(a.element, a.count);
-        Parts units;
-        for (unsigned unit = 0; unit < a.count; ++unit) {
-            Parts pieces;
-            for (unsigned lane = unit * kLanes / a.count; lane < (unit + 1) * kLanes / a.count; ++lane) {
-                pieces.push_back(b().CreateAlignedLoad(type, address(lane), a.align));
-            }
-            units.push_back(lanes_.concatenate(pieces));
-        }
-        Parts result;
-        for (unsigned i = 0; i < a.count; ++i) result.push_back(lanes_.deinterleave(units, i));
-        return result;
+    if (a.count > 1 && is_power_of_two(a.count) && a.count <= kLanes &&
+        a.element->getPrimitiveSizeInBits() == 8 * a.size) {
+        return load_whole(a, affine);
     }
+    llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
     Parts result(a.count, llvm::PoisonValue::get(lanes_.wide(a.element)));
     for (uint64_t lane = 0; lane < kLanes; ++lane) {
-        llvm::Value* from = address(lane);
+        llvm::Value* from = address_of(a, pointers, lane);
         for (unsigned i = 0; i < a.count; ++i) {
             llvm::Value* element =
                 b().CreateAlignedLoad(a.element, b().CreateConstGEP1_64(a.element, from, i), a.align);
@@ -284,29 +313,34 @@ Parts Vectoriser::emit_load(llvm::LoadInst& load) {
         refuse("a load of bits");
         return {};
     }
-    const bool full = LaneBuilder::is_all_lanes(mask_);
-    if (!s.is_affine()) return full ? load_apart(a, false) : load_in_loop(a);
-    const auto fast = [&]() -> Parts {
-        if (full && goes_by_words(a)) return load_words(a, true);
-        if (!is_contiguous(a)) {
-            if (!full) return load_in_loop(a);
-            const unsigned run = run_length(a);
-            return run > 1 ? load_runs(a, run) : load_apart(a, true);
-        }
-        if (full || can_mask(a.size)) return load_contiguous(a);
-        llvm::Value* all = b().CreateICmpEQ(lanes_.bits(mask_), b().getInt32(~0u));
-        return either(
-            all,
-            [&] {
-                llvm::Value* kept = std::exchange(mask_, lanes_.all_lanes());
-                const Parts parts = load_contiguous(a);
-                mask_ = kept;
-                return parts;
-            },
-            [&] { return load_in_loop(a); });
+    const bool contiguous = is_contiguous(a);
+    const auto together = [&]() -> Parts {
+        if (goes_by_words(a)) return load_words(a, s.is_affine());
+        if (contiguous) return load_contiguous(a);
+        const unsigned run = s.is_affine() ? run_length(a) : 1;
+        return run > 1 ? load_runs(a, run) : load_apart(a, s.is_affine());
     };
-    if (!s.assumed) return fast();
-    return either(holds(a.pointer), fast, [&] { return load_in_loop(a); });
+    const auto some = [&] { return contiguous && can_mask(a.size) ? load_contiguous(a) : load_in_loop(a); };
+    const auto load_lanes = [&] { return by_activity(contiguous, a, together, some); };
+    if (!s.assumed) return load_lanes();
+    return either(holds(a.pointer), load_lanes, [&] { return load_in_loop(a); });
+}
+
+// `together` needs all lanes; whether they are active may be known at run time only.
+Parts Vectoriser::by_activity(bool contiguous, const Access& a, llvm::function_ref<Parts()> together,
+                              llvm::function_ref<Parts()> some) {
+    if (LaneBuilder::is_all_lanes(mask_)) return together();
+    if (contiguous ? can_mask(a.size) && (a.count == 1 || is_large_) : is_large_) return some();
+    llvm::Value* all = b().CreateICmpEQ(lanes_.bits(mask_), b().getInt32(~0u));
+    return either(
+        all,
+        [&] {
+            llvm::Value* kept = std::exchange(mask_, lanes_.all_lanes());
+            const Parts parts = together();
+            mask_ = kept;
+            return parts;
+        },
+        some);
 }
 
 void Vectoriser::store_contiguous(const Access& a, const Parts& values) {
@@ -325,6 +359,9 @@ void Vectoriser::store_contiguous(const Access& a, const Parts& values) {
 
 void Vectoriser::store_apart(const Access& a, const Parts& values, bool affine) {
     if (goes_by_words(a)) return store_words(a, values, affine);
+    if (a.count > 1 && stay_in_registers(a.count) && a.element->getPrimitiveSizeInBits() == 8 * a.size) {
+        return store_whole(a, values, affine);
+    }
     llvm::Value* pointers = affine ? nullptr : vector(a.pointer);
     for (uint64_t lane = 0; lane < kLanes; ++lane) {
         llvm::Value* to = address_of(a, pointers, lane);
@@ -378,53 +415,35 @@ void Vectoriser::emit_store(llvm::StoreInst& store) {
         }
         return;
     }
-    const bool all = LaneBuilder::is_all_lanes(mask_);
-    if (!s.is_affine()) {
-        if (all) return store_apart(a, values, false);
-        return store_in_loop(a, values);
-    }
-    const auto fast = [&]() -> Parts {
-        if (all && goes_by_words(a)) {
-            store_words(a, values, true);
-            return {};
-        }
-        if (!is_contiguous(a)) {
-            const unsigned run = all ? run_length(a) : 1;
-            if (run > 1) {
-                store_runs(a, values, run);
-            } else if (all) {
-                store_apart(a, values, true);
-            } else {
-                store_in_loop(a, values);
-            }
-            return {};
-        }
-        if (all || can_mask(a.size)) {
+    const bool contiguous = is_contiguous(a);
+    const auto together = [&]() -> Parts {
+        const unsigned run = s.is_affine() && !contiguous ? run_length(a) : 1;
+        if (goes_by_words(a)) {
+            store_words(a, values, s.is_affine());
+        } else if (contiguous) {
             store_contiguous(a, values);
-            return {};
+        } else if (run > 1) {
+            store_runs(a, values, run);
+        } else {
+            store_apart(a, values, s.is_affine());
         }
-        llvm::Value* every = b().CreateICmpEQ(lanes_.bits(mask_), b().getInt32(~0u));
-        return either(
-            every,
-            [&] {
-                llvm::Value* kept = std::exchange(mask_, lanes_.all_lanes());
-                store_contiguous(a, values);
-                mask_ = kept;
-                return Parts{};
-            },
-            [&] {
-                store_in_loop(a, values);
-                return Parts{};
-            });
+        return {};
     };
-    if (!s.assumed) {
-        fast();
-        return;
-    }
-    either(holds(pointer), fast, [&] {
+    const auto one_by_one = [&]() -> Parts {
         store_in_loop(a, values);
-        return Parts{};
-    });
+        return {};
+    };
+    const auto some = [&]() -> Parts {
+        if (!contiguous || !can_mask(a.size)) return one_by_one();
+        store_contiguous(a, values);
+        return {};
+    };
+    const auto store_lanes = [&] { return by_activity(contiguous, a, together, some); };
+    if (!s.assumed) {
+        store_lanes();
+    } else {
+        either(holds(a.pointer), store_lanes, one_by_one);
+    }
 }
 
 }  // namespace ingot::metal::jit::lanes

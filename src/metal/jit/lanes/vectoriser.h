@@ -96,6 +96,8 @@ class Vectoriser {
     Access access(llvm::Value* pointer, llvm::Type* type, llvm::Align align);
     bool is_contiguous(const Access& access) const;
     Parts emit_load(llvm::LoadInst& load);
+    Parts by_activity(bool contiguous, const Access& access, llvm::function_ref<Parts()> together,
+                      llvm::function_ref<Parts()> some);
     void emit_store(llvm::StoreInst& store);
     Parts load_contiguous(const Access& access);
     bool goes_by_words(const Access& access) const;
@@ -105,6 +107,9 @@ class Vectoriser {
                        llvm::function_ref<void(llvm::Value* own, llvm::Value* in_table)> each);
     Parts load_words(const Access& access, bool affine);
     void store_words(const Access& access, const Parts& values, bool affine);
+    bool stay_in_registers(unsigned words) const;
+    Parts load_whole(const Access& access, bool affine);
+    void store_whole(const Access& access, const Parts& values, bool affine);
     Parts load_apart(const Access& access, bool affine);
     Parts load_runs(const Access& access, unsigned lanes);
     void store_runs(const Access& access, const Parts& values, unsigned lanes);
