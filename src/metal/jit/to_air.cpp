@@ -19,6 +19,7 @@
 #include <llvm/Transforms/Scalar/InferAddressSpaces.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Scalar/TailRecursionElimination.h>
 
 #include "metal/exec/air_form.h"
 #include "metal/jit/address_spaces.h"
@@ -304,6 +305,12 @@ class Optimiser {
         constexpr unsigned kGeneric = 0;
         llvm::ModulePassManager passes;
         passes.addPass(llvm::GlobalDCEPass());
+        // A function that calls itself last is a loop, also for Apple's compiler.
+        llvm::FunctionPassManager loops;
+        loops.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+        loops.addPass(llvm::SimplifyCFGPass());
+        loops.addPass(llvm::TailCallElimPass());
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(loops)));
         passes.addPass(builder_.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O1,
                                                                   llvm::ThinOrFullLTOPhase::None));
         llvm::FunctionPassManager finish;

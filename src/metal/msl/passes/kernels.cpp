@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "metal/air/kernel_info.h"
 #include "metal/msl/passes/passes.h"
 
@@ -134,6 +137,54 @@ Instantiation read_instantiation(const Source& source, const Declaration& declar
     return parts;
 }
 
+bool is_value(const Token& token) {
+    return token.kind == TokenKind::kNumber || token.is("true") || token.is("false");
+}
+
+bool is_scalar_type(const Token& token) {
+    constexpr std::string_view kNames[] = {"bool",  "char",   "uchar",  "short",    "ushort",
+                                           "int",   "uint",   "long",   "ulong",    "half",
+                                           "float", "bfloat", "size_t", "ptrdiff_t"};
+    return std::find(std::begin(kNames), std::end(kNames), token.text) != std::end(kNames);
+}
+
+// Whether a kernel template can take these arguments, "<T, 4>": so overloads are told apart.
+bool takes_arguments(const Source& source, const Kernel& kernel, Range arguments) {
+    const Declaration& declaration = source.outline.declarations()[kernel.declaration];
+    if (declaration.template_headers.empty()) return false;
+    const Tokens& tokens = source.tokens;
+    const Range header = declaration.template_headers.back();
+    const auto parameters = split_at_commas(tokens, {header.begin + 2, header.end - 1}),
+               given = split_at_commas(tokens, {arguments.begin + 1, arguments.end - 1});
+    if (given.size() > parameters.size()) return false;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+        const bool is_type =
+            tokens[parameters[i].begin].is("typename") || tokens[parameters[i].begin].is("class");
+        if (i >= given.size()) {
+            bool has_default = false;
+            for (size_t at = parameters[i].begin; at < parameters[i].end; ++at)
+                has_default = has_default || tokens[at].is("=");
+            if (!has_default) return false;
+        } else if (given[i].end == given[i].begin + 1) {
+            const Token& argument = tokens[given[i].begin];
+            if (is_type ? is_value(argument) : is_scalar_type(argument)) return false;
+        }
+    }
+    return true;
+}
+
+// The last kernel of the name, of those that take the arguments if there are any.
+size_t find_instantiated(const Source& source, const std::vector<Kernel>& kernels, std::string_view name,
+                         Range arguments) {
+    size_t found = kernels.size();
+    for (size_t k = kernels.size(); k-- > 0;) {
+        if (kernels[k].name != name) continue;
+        if (takes_arguments(source, kernels[k], arguments)) return k;
+        if (found == kernels.size()) found = k;
+    }
+    return found;
+}
+
 std::string attributes_type(const Kernel& kernel, const std::string& arguments) {
     return (kernel.scope.empty() ? "" : "::" + kernel.scope) + "::ingot_kernel_" + kernel.name + arguments;
 }
@@ -184,11 +235,11 @@ std::vector<EntryPoint> find_entries(const Source& source, const std::vector<Ker
     for (const Declaration& declaration : declarations) {
         if (declaration.kind != DeclarationKind::kInstantiation) continue;
         const Instantiation parts = read_instantiation(source, declaration);
-        size_t k = kernels.size();
-        while (parts.name != kNone && k-- > 0) {
-            if (kernels[k].name == source.tokens[parts.name].text) break;
-        }
-        if (parts.name != kNone && k < kernels.size()) {
+        const size_t k =
+            parts.name == kNone
+                ? kernels.size()
+                : find_instantiated(source, kernels, source.tokens[parts.name].text, parts.arguments);
+        if (k < kernels.size()) {
             std::string name = host_name_in(source, declaration.range);
             const std::string arguments = edits.text(parts.arguments);
             const std::string definition = define_entry(
