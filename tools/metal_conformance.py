@@ -23,8 +23,8 @@ import fetch
 
 # Kernels of a library that compile in a sampled run, and tests that run in one.
 COMPILED_SAMPLE = 300
-SOURCES_SAMPLE = 60
-TESTS_SAMPLE = 400
+SOURCES_SAMPLE = 40
+TESTS_SAMPLE = 300
 # Kernels of ggml's sources by host name, without and with the macro of the tensor interface (mul_mm.metal alone).
 GGML_KERNELS = {"": 1066, "GGML_METAL_HAS_TENSOR=1": 113}
 CHECKED = re.compile(r"^(\d+) of (\d+) kernels (?:lowered|compiled)", re.MULTILINE)
@@ -196,7 +196,7 @@ def main() -> int:
         check_library(arguments.program, library, ["--compile", *sample], counts)
     for macro in GGML_KERNELS:
         check_sources(arguments.program, macro, 0 if arguments.all else SOURCES_SAMPLE, generator, counts)
-    corpora = ["mlx26", "mlx14", "ggml"]
+    corpora = ["mlx26", "mlx14", "mlxsource", "both", "ggml"] + (["torch0", "torch1"] if arguments.all else [])
     check_tests(arguments.tests, corpora, 0 if arguments.all else TESTS_SAMPLE, generator, counts)
     print(f"{counts.passed} passed, {counts.failed} failed")
     return 1 if counts.failed or not counts.passed else 0

@@ -12,6 +12,8 @@ namespace ingot::metal::conformance {
 std::unique_ptr<Corpus> library_corpus(std::string name, const std::string& path);
 // ggml's sources, compiled by our front end; kernels are named FILE/KERNEL.
 std::unique_ptr<Corpus> ggml_corpus();
+// MLX's headers, compiled by our front end; kernels are named as in its compiled library.
+std::unique_ptr<Corpus> mlx_source_corpus();
 // Where tools/fetch.py stores things: ${XDG_CACHE_HOME:-~/.cache}/ingot.
 std::string cache_folder();
 

@@ -3,10 +3,12 @@
 // tools/metal_conformance.py runs it and counts. Each test reports the kernels it ran as the property
 // "kernels".
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "metal_conformance/corpora.h"
+#include "metal_conformance/mlx_source_list.h"
 #include "metal_conformance/tables.h"
 
 namespace ingot::metal::conformance {
@@ -27,6 +29,70 @@ class CaseTest : public testing::Test {
     Corpus& corpus_;
     const Case& case_;
 };
+
+// The same case through both doors: each agrees with the reference, and they with each other to rounding.
+class BothDoorsTest : public testing::Test {
+  public:
+    BothDoorsTest(Corpus& library, Corpus& source, const Case& one)
+        : library_(library), source_(source), case_(one) {}
+    void TestBody() override {
+        Session compiled(library_), ours(source_);
+        case_.run(compiled);
+        case_.run(ours);
+        RecordProperty("kernels", case_.kernel);
+        ASSERT_EQ(compiled.results().size(), ours.results().size());
+        for (size_t r = 0; r < ours.results().size(); ++r) {
+            const Array &a = compiled.results()[r], &b = ours.results()[r];
+            double largest = 1e-30, worst = 0;
+            for (size_t i = 0; i < a.size(); ++i) {
+                if (std::isfinite(a.get(i))) largest = std::max(largest, std::fabs(a.get(i)));
+                if (a.get(i) != b.get(i)) worst = std::max(worst, std::fabs(a.get(i) - b.get(i)));
+            }
+            EXPECT_LE(worst / largest, kDoorsAgree * rounding(a.type()))
+                << case_.kernel << ": the doors differ";
+        }
+    }
+
+  private:
+    static constexpr double kDoorsAgree =
+        4;  // roundings of the largest value: sums may be ordered differently
+    Corpus &library_, &source_;
+    const Case& case_;
+};
+
+void register_both_doors(Corpus& library, Corpus& source, const Cases& cases) {
+    for (const Case& one : cases) {
+        if (!source.has(one.kernel)) continue;
+        const std::string suite = "both." + one.family,
+                          name = one.kernel + (one.variant.empty() ? "" : "/" + one.variant);
+        testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                              [&]() -> testing::Test* { return new BothDoorsTest(library, source, one); });
+    }
+}
+
+// A kernel of the list compiles.
+class CompileTest : public testing::Test {
+  public:
+    CompileTest(Corpus& corpus, std::string name) : corpus_(corpus), name_(std::move(name)) {}
+    void TestBody() override {
+        const auto kernel = corpus_.kernel(name_, {});
+        EXPECT_TRUE(kernel.has_value()) << name_ << ": " << kernel.error().describe();
+        RecordProperty("kernels", name_);
+    }
+
+  private:
+    Corpus& corpus_;
+    const std::string name_;
+};
+
+void register_list(Corpus& corpus) {
+    const std::string suite = std::string(corpus.name()) + ".compile";
+    for (const SourceEntry& entry : mlx_source_list()) {
+        testing::RegisterTest(
+            suite.c_str(), entry.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+            [&corpus, name = entry.name]() -> testing::Test* { return new CompileTest(corpus, name); });
+    }
+}
 
 void register_cases(Corpus& corpus, const Cases& cases) {
     for (const Case& one : cases) {
@@ -58,6 +124,14 @@ int main(int argc, char** argv) {
     std::ranges::copy_if(mlx, std::back_inserter(older),
                          [&](const Case& one) { return mlx_14->has(one.kernel); });
     register_cases(*mlx_14, older);
+    const auto mlx_source = mlx_source_corpus();
+    register_both_doors(*mlx_26, *mlx_source, mlx);
+    register_list(*mlx_source);
+    const auto torch_0 = library_corpus("torch0", "metal/torch-2.15.0/libtorch_cpu.dylib:0"),
+               torch_1 = library_corpus("torch1", "metal/torch-2.15.0/libtorch_cpu.dylib:1");
+    const Cases torch = torch_cases();
+    register_cases(*torch_0, torch);
+    register_cases(*torch_1, torch);
     const auto ggml = ggml_corpus();
     const Cases ggml_cases =
         join({ggml_matrix_cases, ggml_attention_cases, ggml_memory_cases, ggml_other_cases});

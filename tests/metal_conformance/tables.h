@@ -10,6 +10,8 @@ Cases mlx_elementwise_cases();
 Cases mlx_reduce_cases();
 Cases mlx_gemm_cases();
 Cases mlx_quantized_cases();
+// PyTorch's.
+Cases torch_cases();
 // ggml's, from source.
 Cases ggml_matrix_cases();
 Cases ggml_attention_cases();
