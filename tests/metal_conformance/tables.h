@@ -10,6 +10,7 @@ Cases mlx_elementwise_cases();
 Cases mlx_reduce_cases();
 Cases mlx_gemm_cases();
 Cases mlx_quantized_cases();
+Cases mlx_model_cases();
 // PyTorch's.
 Cases torch_cases();
 // ggml's, from source.
