@@ -1,5 +1,6 @@
 // `ingot metal run`: one kernel, buffers from .npy files or made up, results to .npy files.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <random>
@@ -200,6 +201,22 @@ Result<Bound> parse_tensor(std::string_view flag) {
     return bound;
 }
 
+// Errors: a slot that two flags bind.
+Result<void> bind_buffers(std::vector<Bound>& bound, metal::Launch& launch) {
+    std::array<bool, metal::kNumBufferSlots> taken{};
+    for (Bound& b : bound) {
+        if (taken[b.slot]) {
+            return fail(ErrorKind::kInvalidArgument,
+                        "buffer slot {} is bound twice; --buffer, --tensor and --bytes share the slots",
+                        b.slot);
+        }
+        taken[b.slot] = true;
+        std::vector<std::byte>& memory = b.tensor.empty() ? b.array.data : b.tensor;
+        launch.buffers[b.slot] = {memory.data(), memory.size()};
+    }
+    return {};
+}
+
 Result<metal::CooperativeLayout> parse_layout(std::string_view name) {
     if (name == "nax") return metal::CooperativeLayout::kNax;
     if (name == "rowmajor") return metal::CooperativeLayout::kRowMajor;
@@ -225,7 +242,12 @@ Result<metal::Launch> make_launch(const RunFlags& flags) {
     }
     for (const std::string& flag : flags.threadgroup) {
         INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumThreadgroupSlots));
-        INGOT_ASSIGN(launch.threadgroup_bytes[slot_and_rest.first], to_u32(slot_and_rest.second, flag));
+        uint32_t& bytes = launch.threadgroup_bytes[slot_and_rest.first];
+        if (bytes != 0) {
+            return fail(ErrorKind::kInvalidArgument, "threadgroup slot {} is given twice",
+                        slot_and_rest.first);
+        }
+        INGOT_ASSIGN(bytes, to_u32(slot_and_rest.second, flag));
     }
     return launch;
 }
@@ -271,10 +293,7 @@ Result<void> run(const RunFlags& flags) {
         bound.push_back(std::move(value));
     }
     INGOT_ASSIGN(metal::Launch launch, make_launch(flags));
-    for (Bound& b : bound) {
-        std::vector<std::byte>& memory = b.tensor.empty() ? b.array.data : b.tensor;
-        launch.buffers[b.slot] = {memory.data(), memory.size()};
-    }
+    INGOT_TRY(bind_buffers(bound, launch));
     metal::CompileOptions options;
     INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
     options.require_constants = true;

@@ -189,6 +189,16 @@ TEST_F(Run, JsonNamesDeviceKernelAndTimes) {
     EXPECT_TRUE(report["findings"].empty());
 }
 
+TEST_F(Run, ASlotIsBoundOnce) {
+    const std::string run = "run add.metallib --kernel k --grid 1 --threads 1 ";
+    EXPECT_THAT(bad(run + "--buffer 0=zeros:i32[4] --bytes 0=i32:1"),
+                HasSubstr("buffer slot 0 is bound twice"));
+    EXPECT_THAT(bad(run + "--buffer 1=zeros:i32[4] --buffer 1=zeros:i32[4]"),
+                HasSubstr("buffer slot 1 is bound twice"));
+    EXPECT_THAT(bad(run + "--threadgroup 2=16 --threadgroup 2=32"),
+                HasSubstr("threadgroup slot 2 is given twice"));
+}
+
 TEST_F(Run, BrokenFlagsAndFilesAreMessages) {
     const std::string run = "run add.metallib --kernel k --grid 1 --threads 1 ";
     EXPECT_THAT(bad(run + "--buffer 0"), HasSubstr("has no slot"));
