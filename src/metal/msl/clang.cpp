@@ -1,9 +1,11 @@
 #include "metal/msl/clang.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -46,6 +48,47 @@ std::string overlay(const std::vector<std::string>& folders) {
     return nlohmann::json{
         {"version", 0}, {"case-sensitive", "true"}, {"redirecting-with", "redirect-only"}, {"roots", roots}}
         .dump();
+}
+
+bool lies_in(const std::string& file, const std::vector<std::string>& folders) {
+    std::error_code error;
+    const fs::path real = fs::canonical(file, error);
+    if (error) return true;  // no file: nothing was read
+    for (const std::string& folder : folders) {
+        const fs::path root = fs::canonical(folder, error);
+        if (!error && std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end())
+            return true;
+    }
+    return false;
+}
+
+// The files that line markers ("# 1 \"/a.h\" 1") or diagnostics ("/a.h:1: ") name.
+std::set<std::string> files_named(std::string_view text) {
+    constexpr std::string_view kIncluded = "In file included from ";
+    std::set<std::string> files;
+    while (!text.empty()) {
+        const size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.starts_with("# ")) {
+            const size_t quote = line.find('"');
+            if (quote != std::string_view::npos)
+                files.emplace(line.substr(quote + 1, line.rfind('"') - quote - 1));
+            continue;
+        }
+        if (line.starts_with(kIncluded)) line.remove_prefix(kIncluded.size());
+        if (line.starts_with('/')) files.emplace(line.substr(0, line.find(':')));
+    }
+    return files;
+}
+
+// The overlay hides what lies elsewhere, but not where links lead.
+Result<void> refuse_links(const std::string& text, const std::vector<std::string>& folders) {
+    for (const std::string& file : files_named(text)) {
+        if (!file.starts_with('/') || lies_in(file, folders)) continue;
+        return fail(ErrorKind::kCorrupt, "'{}' is a link that leads outside of the include path", file);
+    }
+    return {};
 }
 
 std::string absolute(const std::string& folder) {
@@ -114,10 +157,14 @@ Result<std::string> Clang::preprocess(std::string_view text, const Preprocessing
     }
     arguments.insert(arguments.end(), {"-I", stub});
     for (const std::string& macro : options.macros) arguments.push_back("-D" + macro);
+    // Metal has no #embed.
+    arguments.emplace_back("-Werror=c23-extensions");
     std::string named = fmt::format("# 1 \"{}\"\n", options.file);
     named += text;
     named += '\n';
-    return run(std::move(arguments), named, folders, limits);
+    auto text_or_error = run(std::move(arguments), named, folders, limits);
+    INGOT_TRY(refuse_links(text_or_error ? *text_or_error : text_or_error.error().message, folders));
+    return text_or_error;
 }
 
 Result<std::string> Clang::precompile(const std::vector<std::string>& arguments, const Compilation& options,

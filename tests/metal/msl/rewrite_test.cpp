@@ -79,6 +79,25 @@ TEST(Casts, StaticCastBecomesOurs) {
     EXPECT_EQ("::metal::ingot_cast<half>(x)", apply(rewrite_casts, "static_cast<half>(x)"));
 }
 
+TEST(Casts, ToHalfAndBfloatTakeEitherOfThem) {
+    EXPECT_EQ("a = ::metal::ingot_cast<half>(x.y[2]) * b;", apply(rewrite_casts, "a = (half)x.y[2] * b;"));
+    EXPECT_EQ("return ::metal::ingot_cast<bfloat>(-f<int>(x)) + 1;",
+              apply(rewrite_casts, "return (bfloat)-f<int>(x) + 1;"));
+    EXPECT_EQ("x = ::metal::ingot_cast<half>(::metal::ingot_cast<bfloat>(y++)) < z;",
+              apply(rewrite_casts, "x = (half)(bfloat)y++ < z;"));
+    EXPECT_EQ("float2{::metal::ingot_cast<half>(x), ::metal::ingot_cast<bfloat>(y)}",
+              apply(rewrite_casts, "float2{half(x), bfloat(y)}"));
+}
+
+TEST(Casts, TypesOfFunctionsAndParametersStay) {
+    for (const std::string text :
+         {"half f(half) ;", "half (*g)(half, bfloat);", "using F = half(float);",
+          "auto h = [](half) { return 1; };", "half (x) = 1;", "h = half();", "S::operator half() const;",
+          "sizeof(half) * 2", "constant half (&t)[4] = u;"}) {
+        EXPECT_EQ(text, apply(rewrite_casts, text));
+    }
+}
+
 TEST(Literals, WithoutSuffixAreFloat) {
     EXPECT_EQ("1.5f + 2.f + 1e-3f + 0x1p3f + 3 + 4.0f + 5.0h + 6u + 0xe",
               apply(give_literals_float, "1.5 + 2. + 1e-3 + 0x1p3 + 3 + 4.0f + 5.0h + 6u + 0xe"));

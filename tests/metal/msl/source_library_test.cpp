@@ -168,7 +168,27 @@ TEST(SourceDoor, DevicesAndPipesInTheIncludePathDontHangIt) {
     options.limits.seconds = 2;
     options.limits.memory_bytes = uint64_t{1} << 30;
     EXPECT_THAT(error_of("#include <pipe.h>\n", options), Not(HasSubstr("accepted")));
-    EXPECT_EQ("accepted", error_of("#include <zeros.h>\n", options)) << "a device has no size: it is empty";
+    EXPECT_THAT(error_of("#include <zeros.h>\n", options), HasSubstr("leads outside of the include path"));
+}
+
+TEST(SourceDoor, LinksOutOfTheIncludePathAreRefused) {
+    const Folder folder, elsewhere;
+    std::ofstream(elsewhere.path() / "fine.h") << "int secret;\n";
+    std::ofstream(elsewhere.path() / "broken.h") << "#error a secret\n";
+    std::ofstream(folder.path() / "own.h") << "int own;\n";
+    fs::create_symlink(elsewhere.path() / "fine.h", folder.path() / "fine.h");
+    fs::create_symlink(elsewhere.path() / "broken.h", folder.path() / "broken.h");
+    fs::create_symlink(elsewhere.path(), folder.path() / "sub");
+    fs::create_symlink("own.h", folder.path() / "inside.h");
+    msl::SourceOptions options;
+    options.include_folders = {folder.path().string()};
+    for (const std::string line : {"#include <fine.h>", "#include <broken.h>", "#include <sub/fine.h>"}) {
+        const std::string error = error_of(line + "\nkernel void k(device int* a) { a[0] = 1; }", options);
+        EXPECT_THAT(error, HasSubstr("is a link that leads outside of the include path")) << line;
+        EXPECT_THAT(error, Not(HasSubstr("secret"))) << line;
+    }
+    EXPECT_EQ("accepted",
+              error_of("#include <inside.h>\nkernel void k(device int* a) { a[0] = 1; }", options));
 }
 
 // What a kernel's text can ask a C++ compiler to do besides compiling: load plugins, assemble, link, read
