@@ -7,6 +7,66 @@ namespace {
 
 const char* const kPrelude = "#include <metal_stdlib>\nusing namespace metal;\n";
 
+TEST(SourceTypes, FloatToIntegerTruncatesAndSaturatesAndNanIsZero) {
+    const auto library = source_library(std::string(kPrelude) + R"(
+kernel void k(device int* i32 [[buffer(0)]], device uchar* u8 [[buffer(1)]], device short4* s16 [[buffer(2)]],
+              device ulong* u64 [[buffer(3)]], device int* halves [[buffer(4)]], const device float* in [[buffer(5)]],
+              uint i [[thread_position_in_grid]]) {
+    i32[i] = int(in[i]);
+    u8[i] = uchar(in[i]);
+    s16[i] = short4(float4(in[i]));
+    u64[i] = ulong(in[i]);
+    halves[i] = int(half(in[i]));
+})");
+    std::vector<float> in{1.9f, -1.9f, 3e9f, -3e9f, std::nanf(""), 0.49f, 1e30f, -0.0f};
+    const uint32_t n = uint32_t(in.size());
+    std::vector<int32_t> i32(n), halves(n);
+    std::vector<uint8_t> u8(n);
+    std::vector<int16_t> s16(4 * n);
+    std::vector<uint64_t> u64(n);
+    Dispatch(source_kernel(library, "k"))
+        .buffer(0, i32)
+        .buffer(1, u8)
+        .buffer(2, s16)
+        .buffer(3, u64)
+        .buffer(4, halves)
+        .buffer(5, in)
+        .threads_of_grid({n, 1, 1}, {n, 1, 1});
+    EXPECT_EQ((std::vector<int32_t>{1, -1, INT32_MAX, INT32_MIN, 0, 0, INT32_MAX, 0}), i32);
+    EXPECT_EQ((std::vector<uint8_t>{1, 0, 255, 0, 0, 0, 255, 0}), u8);
+    EXPECT_EQ((std::vector<uint64_t>{1, 0, 3000000000u, 0, 0, 0, UINT64_MAX, 0}), u64);
+    EXPECT_EQ((std::vector<int32_t>{1, -1, INT32_MAX, INT32_MIN, 0, 0, INT32_MAX, 0}), halves);
+    const int16_t expected[] = {1, -1, INT16_MAX, INT16_MIN, 0, 0, INT16_MAX, 0};
+    for (uint32_t i = 0; i < 4 * n; ++i) EXPECT_EQ(expected[i / 4], s16[i]) << i;
+}
+
+TEST(SourceTypes, ShiftCountsAreMasked) {
+    const auto library = source_library(std::string(kPrelude) + R"(
+kernel void k(device uint* out [[buffer(0)]], const device uint* count [[buffer(1)]], device ulong* wide [[buffer(2)]],
+              device ushort4* narrow [[buffer(3)]], uint i [[thread_position_in_grid]]) {
+    out[2 * i] = 0x80000001u << count[i];
+    out[2 * i + 1] = uint(int(0x80000001u) >> count[i]);
+    wide[i] = 0x8000000000000001ul >> ulong(count[i]);
+    narrow[i] = ushort4(0x8001) << ushort4(count[i]);
+})");
+    std::vector<uint32_t> count{0, 1, 31, 32, 33, 63, 64, 65}, out(2 * count.size());
+    std::vector<uint64_t> wide(count.size());
+    std::vector<uint16_t> narrow(4 * count.size());
+    const uint32_t n = uint32_t(count.size());
+    Dispatch(source_kernel(library, "k"))
+        .buffer(0, out)
+        .buffer(1, count)
+        .buffer(2, wide)
+        .buffer(3, narrow)
+        .threads_of_grid({n, 1, 1}, {n, 1, 1});
+    for (uint32_t i = 0; i < n; ++i) {
+        EXPECT_EQ(0x80000001u << (count[i] % 32), out[2 * i]) << count[i];
+        EXPECT_EQ(uint32_t(int32_t(0x80000001u) >> (count[i] % 32)), out[2 * i + 1]) << count[i];
+        EXPECT_EQ(0x8000000000000001u >> (count[i] % 64), wide[i]) << count[i];
+        EXPECT_EQ(uint16_t(0x8001u << (count[i] % 16)), narrow[4 * i + 3]) << count[i];
+    }
+}
+
 TEST(SourceTypes, MinAndMaxReturnTheArgumentThatIsNoNan) {
     const auto library = source_library(std::string(kPrelude) + R"(
 kernel void k(device float* out [[buffer(0)]], const device float* in [[buffer(1)]]) {
@@ -99,7 +159,8 @@ kernel void k(device float* out [[buffer(0)]], uint i [[thread_position_in_grid]
 }
 
 TEST(SourceTypes, VectorsConvertBetweenAllElementTypes) {
-    const std::vector<std::string> types{"bool", "char", "ushort", "int", "ulong", "half", "bfloat", "float"};
+    const std::vector<std::string> types{"bool", "char", "uchar", "short", "ushort", "int",
+                                         "uint", "long", "ulong", "half",  "bfloat", "float"};
     std::string body;
     int row = 0;
     for (const std::string& from : types) {
@@ -259,6 +320,45 @@ kernel void k(device float* out [[buffer(0)]], const device packed_float3* in [[
     }
 }
 
+TEST(SourceTypes, FunctionsWithTwoResultsGiveBoth) {
+    const auto library = source_library(std::string(kPrelude) + R"(
+kernel void k(device float* out [[buffer(0)]], device int* ints [[buffer(1)]], const device float* in [[buffer(2)]],
+              uint i [[thread_position_in_grid]]) {
+    float cosine, whole; int exponent; float2 wholes; int2 exponents;
+    out[8 * i] = sincos(in[i], cosine); out[8 * i + 1] = cosine;
+    out[8 * i + 2] = modf(in[i], whole); out[8 * i + 3] = whole;
+    out[8 * i + 4] = frexp(in[i], exponent); ints[4 * i] = exponent;
+    out[8 * i + 5] = ldexp(in[i], 5); ints[4 * i + 1] = ilogb(in[i]);
+    out[8 * i + 6] = modf(float2(in[i], 1.5f), wholes).y + wholes.y; out[8 * i + 7] = frexp(float2(8, in[i]), exponents).x;
+    ints[4 * i + 2] = exponents.x; half h; ints[4 * i + 3] = int(100 * modf(half(2.75h), h)) + int(h);
+})");
+    std::vector<float> in{1.25f, -3.75f, 0.001f, 1e20f, -1e-3f};
+    const uint32_t n = uint32_t(in.size());
+    std::vector<float> out(8 * n);
+    std::vector<int32_t> ints(4 * n);
+    Dispatch(source_kernel(library, "k"))
+        .buffer(0, out)
+        .buffer(1, ints)
+        .buffer(2, in)
+        .threads_of_grid({n, 1, 1}, {n, 1, 1});
+    for (uint32_t i = 0; i < n; ++i) {
+        float whole;
+        int exponent;
+        EXPECT_NEAR(std::sin(double(in[i])), out[8 * i], 1e-6);
+        EXPECT_NEAR(std::cos(double(in[i])), out[8 * i + 1], 1e-6);
+        EXPECT_EQ(std::modf(in[i], &whole), out[8 * i + 2]);
+        EXPECT_EQ(whole, out[8 * i + 3]);
+        EXPECT_EQ(std::frexp(in[i], &exponent), out[8 * i + 4]);
+        EXPECT_EQ(exponent, ints[4 * i]);
+        EXPECT_EQ(in[i] * 32, out[8 * i + 5]);
+        EXPECT_EQ(std::ilogb(in[i]), ints[4 * i + 1]);
+        EXPECT_EQ(1.5f, out[8 * i + 6]);
+        EXPECT_EQ(0.5f, out[8 * i + 7]);
+        EXPECT_EQ(4, ints[4 * i + 2]);
+        EXPECT_EQ(77, ints[4 * i + 3]);
+    }
+}
+
 TEST(SourceTypes, AtomicsWorkOnDeviceAndThreadgroupMemoryAndOnCastPointers) {
     const auto library = source_library(std::string(kPrelude) + R"(
 kernel void k(device atomic_int* sum [[buffer(0)]], device float* plain [[buffer(1)]], device atomic_ulong* largest [[buffer(2)]],
@@ -296,6 +396,43 @@ kernel void k(device atomic_int* sum [[buffer(0)]], device float* plain [[buffer
     for (uint32_t i = 0; i < n; ++i) EXPECT_EQ(2 * n, out[i]);
     EXPECT_EQ(~0u, out[n]);
     EXPECT_EQ(7 * n, out[n + 1]);
+}
+
+TEST(SourceTypes, SimdFunctionsInDivergentCodeCoverTheActiveLanes) {
+    const auto library = source_library(std::string(kPrelude) + R"(
+kernel void k(device uint* out [[buffer(0)]], uint i [[thread_position_in_grid]], uint lane [[thread_index_in_simdgroup]]) {
+    uint result = 0;
+    if (lane % 3 == 1) {
+        result = simd_sum(lane) * 1000 + uint(popcount(uint(ulong(simd_active_threads_mask()))));
+        if (simd_is_first()) result += 500000000;
+    } else {
+        result = simd_max(lane) + 100 * simd_broadcast_first(lane);
+    }
+    out[i] = result;
+})");
+    std::vector<uint32_t> out(64);
+    Dispatch(source_kernel(library, "k")).buffer(0, out).threads_of_grid({64, 1, 1}, {64, 1, 1});
+    uint32_t sum = 0, count = 0;
+    for (uint32_t lane = 1; lane < 32; lane += 3, ++count) sum += lane;
+    for (uint32_t i = 0; i < 64; ++i) {
+        const uint32_t lane = i % 32;
+        EXPECT_EQ(lane % 3 == 1 ? sum * 1000 + count + (lane == 1 ? 500000000 : 0) : 30 + 0, out[i]) << i;
+    }
+}
+
+TEST(SourceTypes, KernelsLogToStandardError) {
+    const auto library = source_library(std::string(kPrelude) + R"(
+constant metal::os_log logger("tests", "logging");
+kernel void k(device float* out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    logger.log_debug("thread %u of %s: %5.2f %d%% %ld", i, "this kernel", half(1.5h), short(-3), long(1) << 40);
+    os_log_default.log_error("done");
+})");
+    std::vector<float> out(1);
+    ::testing::internal::CaptureStderr();
+    Dispatch(source_kernel(library, "k")).buffer(0, out).threads_of_grid({1, 1, 1}, {1, 1, 1});
+    EXPECT_EQ(
+        "metal debug tests:logging: thread 0 of this kernel:  1.50 -3% 1099511627776\nmetal error: done\n",
+        ::testing::internal::GetCapturedStderr());
 }
 
 }  // namespace
