@@ -224,8 +224,12 @@ bool lower_tensor_operation(Emitter& emit, llvm::StringRef name, llvm::Value*& r
         coordinate(emit, emit.arg(10), emit.arg(12));
         return true;
     }
-    if (name == "is_valid_element" && emit.num_args() == 11) {
-        llvm::Value* unused = b.CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), 2));
+    // Compiled libraries give the types too.
+    if (name == "is_valid_element" && (emit.num_args() == 11 || emit.num_args() == 14)) {
+        // In the entry block: in a loop it would grow the stack.
+        llvm::BasicBlock& first = b.GetInsertBlock()->getParent()->getEntryBlock();
+        llvm::Value* unused =
+            llvm::IRBuilder<>(&first, first.begin()).CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), 2));
         result = b.CreateTrunc(coordinate(emit, unused, last_arg(emit)), b.getInt1Ty());
         result = b.CreateZExtOrTrunc(result, emit.result_type());
         return true;
