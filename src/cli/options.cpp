@@ -111,6 +111,28 @@ void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required) {
            "How cached keys and values are stored: auto, f32, f16 or q8_0")
         ->option_text("FORMAT [auto]")
         ->group(kModelGroup);
+    app.add_option_function<std::string>(
+           "--gpu-layers",
+           [&flags](const std::string& text) {
+               flags.engine.gpu_layers_auto = text == "auto";
+               flags.engine.gpu_layers =
+                   flags.engine.gpu_layers_auto ? std::nullopt : parse_number<uint32_t>(text);
+               if (!flags.engine.gpu_layers && !flags.engine.gpu_layers_auto) {
+                   throw CLI::ValidationError("--gpu-layers",
+                                              fmt::format("'{}' is not auto or a number of layers", text));
+               }
+           },
+           "Layers on the metal device, from the first on, the others on the cpu; auto: as many as fit")
+        ->option_text("N|auto [all]")
+        ->group(kModelGroup);
+    app.add_option_function<uint64_t>(
+           "--gpu-memory", [&flags](uint64_t mib) { flags.engine.gpu_memory_bytes = mib << 20; },
+           "Most memory that the metal device may take, in MiB; 0: what it recommends")
+        ->check(whole_number(0, 1 << 24))
+        ->option_text("MIB [0]")
+        ->group(kModelGroup);
+    app.add_flag("--profile", flags.engine.profile, "Say at the end where the metal device's time went")
+        ->group(kModelGroup);
     app.add_option("--set", flags.engine.settings,
                    "Choose a kernel of the metal device, like attn.decode=classic; may be repeated")
         ->allow_extra_args(false)

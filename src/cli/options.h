@@ -21,7 +21,8 @@ struct ModelFlags {
     EngineOptions engine;  // `progress` is set when the model is loaded (load.h)
 };
 
-// MODEL, --threads, --ctx, --device, --kv-format, --set, --dump-graph, --trace, --print-after.
+// MODEL and the flags of group "Model": --threads, --ctx, --device, --kv-format, --gpu-layers, --set,
+// --trace...
 void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required);
 
 struct SamplingFlags {

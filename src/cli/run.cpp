@@ -86,6 +86,7 @@ Result<void> run(const Flags& flags) {
         if (held > 0) fmt::print(stderr, "session: {} of the prompt; ", tokens(held));
         fmt::print(stderr, "{}\n", summary(generation, sampler_options));
     }
+    if (flags.model.engine.profile) fmt::print(stderr, "{}", model.engine->stats().profile);
     if (flags.session) INGOT_TRY(save(*model.engine, *flags.session, prompt, generation));
     if (generation.finish == FinishReason::kCancelled)
         return fail(ErrorKind::kCancelled, "stopped by Ctrl-C");

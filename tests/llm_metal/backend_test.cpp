@@ -217,6 +217,52 @@ TEST_F(MetalTest, WeightsOfAMappedFileAreUsedInPlace) {
     }
 }
 
+TEST_F(MetalTest, WhatDoesNotFitTheBudgetIsAnErrorWithTheNumbers) {
+    const auto metal = make_metal({.memory_bytes = 4096});
+    EXPECT_EQ(4096u, metal->budget_bytes());
+    value_of(metal->alloc_fresh(1024));
+    const KvLayer layer{3, 1, 8};
+    expect_ok(metal->ensure_kv({&layer, 1}, kv::Format::kF32, 32));  // 2 x 1024
+    EXPECT_EQ(
+        "1025 bytes for a buffer don't fit the Metal device's 4096: weights take 0, KV cells 2048, "
+        "buffers 1024",
+        error_of(metal->alloc_fresh(1025)));
+    value_of(metal->alloc_fresh(1024));
+    const KvLayer more{4, 1, 8};
+    EXPECT_THAT(error_of(metal->ensure_kv({&more, 1}, kv::Format::kF32, 1)),
+                HasSubstr("64 bytes for the KV cells of layer 4 don't fit"));
+    const WeightId matrix = weights_.add("big", 64, 64);
+    const auto small = make_metal({.memory_bytes = 16000});
+    Executor executor({small.get()},
+                      [&](const GraphParams& p) {
+                          GraphBuilder b(p, weights_.table());
+                          b.output(b.mat_mul(matrix, b.input("x", DType::kF32, {1, 64})));
+                          return std::move(b).finish();
+                      },
+                      {});
+    EXPECT_THAT(error_of(executor.prepare({})), HasSubstr("16384 bytes for 'big' don't fit"));
+    EXPECT_GT(make_metal()->budget_bytes(), 0u) << "what the device recommends";
+}
+
+TEST_F(MetalTest, AProfileNamesTheKernelsAndWhatWasWaitedFor) {
+    const std::vector<float> x = {1, 2, 3, 4};
+    for (const bool profiled : {true, false}) {
+        const auto metal = make_metal({.profile = profiled});
+        const auto make = [&](const GraphParams& p) {
+            GraphBuilder b(p, weights_.table());
+            b.output(b.silu(b.scale(b.input("x", DType::kF32, {1, 4}), 2.0f)));
+            return std::move(b).finish();
+        };
+        run_once({{metal.get()}}, {}, make, {{"x", x}});
+        const std::string text = metal->profile();
+        EXPECT_EQ(profiled, !text.empty());
+        if (!profiled) continue;
+        EXPECT_THAT(text, ::testing::StartsWith("metal: 2 dispatches in 1 submissions; "));
+        EXPECT_THAT(text, HasSubstr("1 x silu\n"));
+        EXPECT_THAT(text, HasSubstr("1 x scale\n"));
+    }
+}
+
 TEST_F(MetalTest, TwoDevicesTakeTurnsWithinOneGraph) {
     // silu on the reference, everything else on Metal: values cross in both directions.
     const WeightId matrix = weights_.add("m", 64, 64);

@@ -65,6 +65,28 @@ INSTANTIATE_TEST_SUITE_P(Architectures, MetalModel,
                              return name;
                          });
 
+TEST_P(MetalModel, GivesTheGoldenLogitsWithPartOfItsLayersOnTheCpu) {
+    for (const uint32_t layers : {0u, 1u}) {
+        const auto engine = load(GetParam(), {.gpu_layers = layers});
+        EXPECT_EQ(layers > 0, engine->stats().placement.contains("metal"));
+        EXPECT_TRUE(engine->stats().placement.contains("cpu"));
+        EXPECT_GT(engine->threads(), 0u);
+        expect_golden(*engine, golden_, std::ranges::min(golden_.lengths()));
+    }
+    const auto all = load(GetParam(), {.gpu_layers = 1000});
+    EXPECT_THAT(all->stats().placement, testing::ElementsAre(testing::Key("metal")));
+}
+
+TEST(MetalEngines, AutoTakesWhatFitsTheMemory) {
+    EXPECT_THAT(load("llama", {.gpu_layers_auto = true})->stats().placement,
+                testing::ElementsAre(testing::Key("metal")));
+    const auto tight = load("llama", {.gpu_layers_auto = true, .gpu_memory_bytes = 300000});
+    EXPECT_THAT(tight->stats().placement, testing::ElementsAre(testing::Key("cpu"), testing::Key("metal")));
+    const auto none = Engine::load(tiny_model_path("llama"), {.device = "metal", .gpu_memory_bytes = 1000});
+    ASSERT_FALSE(none);
+    EXPECT_THAT(none.error().describe(), testing::HasSubstr("don't fit the Metal device's 1000"));
+}
+
 TEST(MetalEngines, OfTwoFormatsLiveInOneProcess) {
     const Golden golden("llama");
     const auto full = load("llama"), half = load("llama", {.kv_format = kv::Format::kF16});

@@ -106,6 +106,8 @@ class Backend {
         uint64_t weight_bytes = 0, kv_bytes = 0, buffer_bytes = 0;
     };
     virtual Memory memory() const = 0;
+    // Where time went, as lines of text, if the backend was made to find out.
+    virtual std::string profile() const { return {}; }
 };
 
 }  // namespace ingot

@@ -6,6 +6,7 @@
 #include "base/cpu_topology.h"
 #include "llm/backend/cpu/cpu_backend.h"
 #include "llm/backend/metal/metal_backend.h"
+#include "llm/engine/offload.h"
 #include "llm/graph/executor.h"
 #include "llm/kv/cells.h"
 #include "llm/kv/session.h"
@@ -35,6 +36,12 @@ Result<void> check(const EngineOptions& options) {
         return fail(ErrorKind::kInvalidArgument, "'{}' sets something of the metal device; this one is {}",
                     options.settings[0], options.device);
     }
+    if ((options.gpu_layers || options.gpu_layers_auto || options.gpu_memory_bytes != 0 || options.profile) &&
+        options.device != "metal") {
+        return fail(ErrorKind::kInvalidArgument,
+                    "layers, memory and profile of the metal device were asked for; this one is {}",
+                    options.device);
+    }
     if (options.threads > kMaxThreads) {
         return fail(ErrorKind::kInvalidArgument, "{} threads; 1 to {} are accepted", options.threads,
                     kMaxThreads);
@@ -50,17 +57,30 @@ Result<void> check(const EngineOptions& options) {
     return {};
 }
 
+// What an engine runs on, in order of preference.
+struct Devices {
+    std::vector<std::unique_ptr<Backend>> backends;
+    uint32_t first_blocks = graph::kAllBlocks;  // PassContext::first_backend_blocks
+    uint32_t threads = 0;                       // of the cpu; 0 if it has no part
+
+    std::vector<Backend*> all() const {
+        std::vector<Backend*> list;
+        for (const auto& backend : backends) list.push_back(backend.get());
+        return list;
+    }
+};
+
 class GraphEngine final : public Engine {
   public:
-    GraphEngine(EngineOptions options, std::unique_ptr<gguf::File> file, model::Model model,
-                std::unique_ptr<Backend> backend, uint32_t threads, uint32_t context)
+    GraphEngine(EngineOptions options, std::unique_ptr<gguf::File> file, model::Model model, Devices devices,
+                uint32_t context)
         : options_(std::move(options)),
           file_(std::move(file)),
           model_(std::move(model)),
-          backend_(std::move(backend)),
-          threads_(threads),
-          executor_({backend_.get()}, [this](const graph::GraphParams& p) { return model_.build(p); },
+          devices_(std::move(devices)),
+          executor_(devices_.all(), [this](const graph::GraphParams& p) { return model_.build(p); },
                     {.kv_cells = context,
+                     .first_backend_blocks = devices_.first_blocks,
                      .dump_graph = options_.dump_graph,
                      .trace = options_.trace,
                      .print_after = options_.print_after}),
@@ -70,8 +90,7 @@ class GraphEngine final : public Engine {
     // largest batch, in which all shorter ones run.
     Result<void> prepare(const Backend::Progress& progress) {
         INGOT_TRY(executor_.prepare(params(1, 1), progress));
-        Backend* const backends[] = {backend_.get()};
-        layer_cells_ = kv::cells_of(*executor_.find(params(1, 1)), backends);
+        layer_cells_ = kv::cells_of(*executor_.find(params(1, 1)), devices_.all());
         return executor_.prepare(params(std::min(options_.batch, context()), 1));
     }
     void set_load_seconds(double seconds) { load_seconds_ = seconds; }
@@ -80,7 +99,7 @@ class GraphEngine final : public Engine {
     uint32_t vocab_size() const override { return model_.hyper().vocab; }
     uint32_t context() const override { return cells_.num_cells(); }
     uint32_t num_tokens() const override { return cells_.length(kSequence); }
-    uint32_t threads() const override { return threads_; }
+    uint32_t threads() const override { return devices_.threads; }
 
     Result<std::span<const float>> forward(std::span<const TokenId> tokens) override {
         std::span<const float> logits;
@@ -135,14 +154,19 @@ class GraphEngine final : public Engine {
     }
 
     Stats stats() const override {
-        const Backend::Memory memory = backend_->memory();
-        return {.backend = backend_->description(),
-                .weight_bytes = memory.weight_bytes,
-                .kv_bytes = memory.kv_bytes,
-                .compute_bytes = memory.buffer_bytes,
-                .graphs_built = executor_.stats().graphs_built,
-                .placement = placement(),
-                .load_seconds = load_seconds_};
+        Stats stats;
+        stats.graphs_built = executor_.stats().graphs_built;
+        stats.placement = placement();
+        stats.load_seconds = load_seconds_;
+        for (const auto& backend : devices_.backends) {
+            const Backend::Memory memory = backend->memory();
+            stats.backend += (stats.backend.empty() ? "" : " and ") + backend->description();
+            stats.weight_bytes += memory.weight_bytes;
+            stats.kv_bytes += memory.kv_bytes;
+            stats.compute_bytes += memory.buffer_bytes;
+            stats.profile += backend->profile();
+        }
+        return stats;
     }
 
   private:
@@ -239,8 +263,7 @@ class GraphEngine final : public Engine {
     EngineOptions options_;
     std::unique_ptr<gguf::File> file_;  // in place: the model and the backend point into it
     model::Model model_;
-    std::unique_ptr<Backend> backend_;
-    const uint32_t threads_;  // 0 if it isn't the cpu
+    Devices devices_;
     graph::Executor executor_;
     kv::Cells cells_;
     std::vector<kv::LayerCells> layer_cells_;
@@ -268,6 +291,25 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(uint32_t threads, const std::s
     return backend;
 }
 
+Result<void> add_metal(const EngineOptions& options, const gguf::File& file, const model::Model& model,
+                       uint32_t context, Devices& devices) {
+    INGOT_ASSIGN(const mtl::KernelOptions kernels, mtl::parse_kernel_options(options.settings));
+    INGOT_ASSIGN(auto metal, mtl::MetalBackend::create({.mappings = file.mappings(),
+                                                        .kernels = kernels,
+                                                        .memory_bytes = options.gpu_memory_bytes,
+                                                        .profile = options.profile}));
+    const uint32_t blocks = model.hyper().layers;
+    if (options.gpu_layers && *options.gpu_layers < blocks) devices.first_blocks = *options.gpu_layers;
+    if (options.gpu_layers_auto) {
+        const kv::Format format = options.kv_format.value_or(model::default_kv_format(model.hyper()));
+        const uint64_t kv_bytes = model::kv_size_bytes(model.hyper(), format, context) / blocks;
+        devices.first_blocks =
+            blocks_that_fit(*model.weights(), blocks, kv_bytes, metal->budget_bytes() / 4 * 3);
+    }
+    devices.backends.push_back(std::move(metal));
+    return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOptions options) {
@@ -279,19 +321,19 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     INGOT_ASSIGN(model::Model model,
                  model::Model::load(*file, {.progress = share_of(options.progress, 0.0f, 0.5f)}));
     const uint32_t context = options.context != 0 ? options.context : model::default_context(model.hyper());
-    uint32_t threads = 0;
-    std::unique_ptr<Backend> backend;
+    Devices devices;
     if (options.device == "metal") {
         options.batch = std::min(options.batch, kMaxMetalBatch);
-        INGOT_ASSIGN(const mtl::KernelOptions kernels, mtl::parse_kernel_options(options.settings));
-        INGOT_ASSIGN(backend, mtl::MetalBackend::create({.mappings = file->mappings(), .kernels = kernels}));
-    } else {
-        threads = options.threads != 0 ? options.threads : num_physical_cores();
-        INGOT_ASSIGN(backend, make_cpu_backend(threads, options.isa, *file));
+        INGOT_TRY(add_metal(options, *file, model, context, devices));
+    }
+    if (options.device == "cpu" || devices.first_blocks != graph::kAllBlocks) {
+        devices.threads = options.threads != 0 ? options.threads : num_physical_cores();
+        INGOT_ASSIGN(auto cpu, make_cpu_backend(devices.threads, options.isa, *file));
+        devices.backends.push_back(std::move(cpu));
     }
     const auto packing = share_of(options.progress, 0.5f, 1.0f);
     auto engine = std::make_unique<GraphEngine>(std::move(options), std::move(file), std::move(model),
-                                                std::move(backend), threads, context);
+                                                std::move(devices), context);
     INGOT_TRY(engine->prepare(packing));
     engine->set_load_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     return engine;

@@ -31,6 +31,11 @@ struct EngineOptions {
     std::string isa =
         {};  // of the cpu, as kernels/isa.h spells it; empty: the best one, or what INGOT_ISA says
     std::vector<std::string> settings = {};  // of the metal device's kernels: "attn.decode=classic"
+    // Blocks on the metal device, from the first on, the others on the cpu; none: all or an Error.
+    std::optional<uint32_t> gpu_layers = {};
+    bool gpu_layers_auto = false;   // as many as fit its memory, with a quarter left free
+    uint64_t gpu_memory_bytes = 0;  // that the metal device may take; 0: what it recommends
+    bool profile = false;           // Stats::profile
     bool fuse = true;
     // Of cached keys and values; none: chosen by their size (model/memory.h).
     std::optional<kv::Format> kv_format = {};
@@ -80,6 +85,7 @@ class Engine {
         // Of the decode step's graph, nodes that execute, by the device they are on: {"metal", 211}.
         std::map<std::string, size_t> placement;
         double load_seconds = 0;
+        std::string profile = {};  // where time went, as lines of text; empty unless asked for
     };
     virtual Stats stats() const = 0;
 };

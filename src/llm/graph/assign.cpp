@@ -15,12 +15,36 @@ uint32_t kv_layer(const Graph& graph, const Node& node) {
     return kNoLayer;
 }
 
+// The block of each node: that of its weights, of its KV cells, or else of what it reads.
+std::vector<uint32_t> blocks_of_nodes(const Graph& graph) {
+    std::vector<uint32_t> blocks(graph.size(), kNoLayer);
+    for (uint32_t i = 0; i < graph.size(); ++i) {
+        const Node& node = graph[NodeId(i)];
+        bool has_weights = false;
+        blocks[i] = kv_layer(graph, node);
+        for (WeightId id : node.weights) {
+            if (!id.valid()) continue;
+            has_weights = true;
+            if (const auto block = block_of(graph.weights()[id].name)) blocks[i] = *block;
+        }
+        if (has_weights || blocks[i] != kNoLayer) continue;
+        for (NodeId in : node.inputs) {
+            const uint32_t block = in.valid() ? blocks[in.index()] : kNoLayer;
+            if (block != kNoLayer && (blocks[i] == kNoLayer || block > blocks[i])) blocks[i] = block;
+        }
+    }
+    return blocks;
+}
+
 // Nodes that must be on one backend: one node, or all that share a layer's KV cells.
 using Group = std::vector<NodeId>;
 
-Result<BackendId> first_that_supports(const Graph& graph, const Group& group, const PassContext& context) {
+Result<BackendId> first_that_supports(const Graph& graph, const Group& group, uint32_t block,
+                                      const PassContext& context) {
     std::string refusals;
-    for (uint32_t b = 0; b < context.backends.size(); ++b) {
+    const bool elsewhere =
+        context.first_backend_blocks != kAllBlocks && block >= context.first_backend_blocks;
+    for (uint32_t b = elsewhere ? 1 : 0; b < context.backends.size(); ++b) {
         const Backend& backend = *context.backends[b];
         bool supported = true;
         for (NodeId id : group) {
@@ -78,9 +102,11 @@ Result<Module> assign(const Module& module, const PassContext& context) {
     }
     for (auto& [layer, group] : layers) groups.push_back(std::move(group));
 
+    const std::vector<uint32_t> blocks = blocks_of_nodes(graph);
     std::vector<Node> nodes(graph.nodes().begin(), graph.nodes().end());
     for (const Group& group : groups) {
-        INGOT_ASSIGN(const BackendId backend, first_that_supports(graph, group, context));
+        INGOT_ASSIGN(const BackendId backend,
+                     first_that_supports(graph, group, blocks[group[0].index()], context));
         for (NodeId id : group) nodes[id.index()].backend = backend;
     }
     place_followers(nodes);

@@ -69,7 +69,8 @@ Result<Executor::Instance*> Executor::instance(const GraphParams& params, const 
         if (options_.print_after != "all" && options_.print_after != pass) return;
         fmt::print(stderr, "; after {}\n{}", pass, print(module));
     };
-    INGOT_ASSIGN(Module compiled, compile(std::move(graph), {backends}, print_pass));
+    INGOT_ASSIGN(Module compiled,
+                 compile(std::move(graph), {backends, options_.first_backend_blocks}, print_pass));
     auto made = std::make_unique<Instance>(std::move(compiled));
     INGOT_TRY(bind(*made, progress));
     INGOT_TRY(dump(made->module));

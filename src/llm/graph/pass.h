@@ -9,8 +9,13 @@
 
 namespace ingot::graph {
 
+inline constexpr uint32_t kAllBlocks = ~0u;
+
 struct PassContext {
     std::span<const Backend* const> backends;  // in order of preference; BackendId is an index into it
+    // How many of the model's blocks, from the first on, may be on the first backend; what lies before and
+    // behind the blocks is there only with all of them.
+    uint32_t first_backend_blocks = kAllBlocks;
 };
 
 // Puts every node on the first backend that supports it. The nodes of a layer's KV cells stay together;

@@ -1,6 +1,18 @@
 #include "llm/graph/weights.h"
 
+#include <charconv>
+
 namespace ingot::graph {
+
+std::optional<uint32_t> block_of(std::string_view weight_name) {
+    constexpr std::string_view kPrefix = "blk.";
+    if (!weight_name.starts_with(kPrefix)) return std::nullopt;
+    const std::string_view digits = weight_name.substr(kPrefix.size());
+    uint32_t block = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), block);
+    if (error != std::errc() || end == digits.data() + digits.size() || *end != '.') return std::nullopt;
+    return block;
+}
 
 Result<WeightId> WeightTable::add(Weight weight) {
     if (by_name_.contains(weight.name)) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ struct Weight {
     // rows * cols elements in storage order; empty in graphs that are only transformed, never executed.
     std::span<const std::byte> data;
 };
+
+// The block of a model that a weight of this name belongs to: 7 for "blk.7.attn_q.weight"; nullopt for those
+// before and after the blocks.
+std::optional<uint32_t> block_of(std::string_view weight_name);
 
 class WeightTable {
   public:

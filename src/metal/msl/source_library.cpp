@@ -146,8 +146,18 @@ Result<void> SourceLibrary::check() const {
 Result<void> SourceLibrary::check_spaces(std::string_view kernel) const {
     INGOT_ASSIGN(const Clang clang, Clang::find());
     INGOT_ASSIGN(const std::string unit, strict_program_->translation_unit(strict_program_->find(kernel)));
+    INGOT_ASSIGN(Compiler * compiler, metal::compiler());
+    const std::string key = clang_key("spaces", clang)
+                                .add(compiler->version())
+                                .add(unit)
+                                .add(kernel)
+                                .add(uint64_t(options_.fast_math))
+                                .add(kAirFormVersion)
+                                .finish();
+    if (source_cache().find(key)) return {};
     INGOT_ASSIGN(const std::string bitcode, clang.compile(unit, compilation(false), options_.limits));
     INGOT_TRY(to_air(std::as_bytes(std::span(bitcode)), kernel));
+    source_cache().store(key, std::as_bytes(std::span("ok", 2)));
     return {};
 }
 

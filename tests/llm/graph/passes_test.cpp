@@ -66,6 +66,44 @@ TEST(GraphText, EveryOpCanBeWrittenAndRead) {
     }
 }
 
+// Two blocks between an embedding and a head: nodes without weights go with what they read.
+TEST(Assign, OnlyThePrefixOfBlocksIsOnTheFirstBackend) {
+    const std::string text = with_header(R"(weight "token_embd.weight" F32 [8, 4]
+weight "blk.0.a" F32 [4, 4]
+weight "blk.1.a" F32 [4, 4]
+weight "output.weight" F32 [8, 4]
+%0 = input() {name="tokens"} : i32 [2]
+%1 = get_rows(rows=%0, table="token_embd.weight") : f32 [2, 4]
+%2 = mat_mul(x=%1, matrix="blk.0.a") : f32 [2, 4]
+%3 = add(a=%2, b=%1) : f32 [2, 4]
+%4 = mat_mul(x=%3, matrix="blk.1.a") : f32 [2, 4]
+%5 = add(a=%4, b=%3) : f32 [2, 4]
+%6 = mat_mul(x=%5, matrix="output.weight") : f32 [2, 8]
+output %6
+)");
+    const ReferenceBackend gpu("gpu"), cpu("cpu");
+    const std::vector<const Backend*> backends = {&gpu, &cpu};
+    const auto places = [&](uint32_t blocks) {
+        std::string list;
+        const Module module = value_of(compile(value_of(parse(text)), {backends, blocks}));
+        for (const Node& node : module.graph.nodes()) {
+            if (node.op != Op::kInput) list += module.graph.backends()[node.backend.index()][0];
+        }
+        return list;
+    };
+    EXPECT_EQ("gggggg", places(kAllBlocks));
+    EXPECT_EQ("cggggc", places(2)) << "embedding and head only with all blocks";
+    EXPECT_EQ("cggccc", places(1));
+    EXPECT_EQ("cccccc", places(0));
+}
+
+TEST(BlockOf, ReadsTheNumberOfABlock) {
+    EXPECT_EQ(7u, block_of("blk.7.attn_q.weight"));
+    EXPECT_EQ(12u, block_of("blk.12.x"));
+    for (const char* name : {"output.weight", "blk.", "blk.x.y", "blk.7", "token_embd.weight", ""})
+        EXPECT_EQ(std::nullopt, block_of(name)) << name;
+}
+
 TEST(Documentation, ListsTheOpsAsTheTableDoes) {
     std::ifstream file(INGOT_TEST_DATA "/../../docs/graph.md");
     std::stringstream text;

@@ -1,12 +1,20 @@
 #include "llm/backend/metal/command_stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 
 namespace ingot::mtl {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // What a completion handler tells the thread that waits; outlives both.
 class Completion {
@@ -31,8 +39,8 @@ class Completion {
 
 }  // namespace
 
-CommandStream::CommandStream(const Device& device, double wait_seconds)
-    : wait_seconds_(wait_seconds), queue_(NS::TransferPtr(device->newCommandQueue())) {}
+CommandStream::CommandStream(const Device& device, Options options)
+    : options_(options), queue_(NS::TransferPtr(device->newCommandQueue())) {}
 
 CommandStream::~CommandStream() {
     (void)submit();
@@ -42,6 +50,7 @@ CommandStream::~CommandStream() {
 
 void CommandStream::encode(const Dispatch& dispatch) {
     if (overdue_ || dispatch.grid.width * dispatch.grid.height * dispatch.grid.depth == 0) return;
+    const auto start = options_.profile ? Clock::now() : Clock::time_point();
     if (!commands_) {
         const auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
         commands_ = NS::RetainPtr(queue_->commandBuffer());
@@ -67,12 +76,13 @@ void CommandStream::encode(const Dispatch& dispatch) {
     }
     // Metal doesn't promise that the next dispatch sees what this one wrote.
     encoder_->memoryBarrier(MTL::BarrierScopeBuffers);
+    if (options_.profile) stats_.encoding_seconds[dispatch.pipeline->name] += seconds_since(start);
 }
 
 Result<void> CommandStream::submit() {
     if (overdue_) {
         return fail(ErrorKind::kLimit, "an earlier submission to the Metal device didn't end within {} s",
-                    wait_seconds_);
+                    options_.wait_seconds);
     }
     if (!commands_) return {};
     const auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
@@ -82,14 +92,14 @@ Result<void> CommandStream::submit() {
     const auto completion = std::make_shared<Completion>();
     commands->addCompletedHandler(
         MTL::HandlerFunction([completion](MTL::CommandBuffer*) { completion->set(); }));
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     commands->commit();
-    const bool in_time = completion->wait(wait_seconds_);
-    stats_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const bool in_time = completion->wait(options_.wait_seconds);
+    stats_.wait_seconds += seconds_since(start);
     ++stats_.submissions;
     if (!in_time) {
         overdue_ = commands;
-        return fail(ErrorKind::kLimit, "the Metal device didn't end within {} s; {}", wait_seconds_,
+        return fail(ErrorKind::kLimit, "the Metal device didn't end within {} s; {}", options_.wait_seconds,
                     recent_labels());
     }
     if (commands->status() == MTL::CommandBufferStatusCompleted) return {};
@@ -97,6 +107,26 @@ Result<void> CommandStream::submit() {
     return fail(ErrorKind::kIo, "the Metal device failed: {}; {}",
                 error == nullptr ? "no reason given" : error->localizedDescription()->utf8String(),
                 recent_labels());
+}
+
+std::string CommandStream::profile() const {
+    if (!options_.profile) return {};
+    constexpr size_t kMostKernels = 20;
+    std::vector<std::pair<double, std::string>> rows;
+    double encoding = 0;
+    for (const auto& [kernel, seconds] : stats_.encoding_seconds) {
+        rows.emplace_back(seconds, kernel);
+        encoding += seconds;
+    }
+    std::ranges::sort(rows, std::greater());
+    std::string text =
+        fmt::format("metal: {} dispatches in {} submissions; {:.1f} ms encoding, {:.1f} ms waiting\n",
+                    stats_.dispatches, stats_.submissions, encoding * 1e3, stats_.wait_seconds * 1e3);
+    for (size_t i = 0; i < std::min(rows.size(), kMostKernels); ++i) {
+        text += fmt::format("  {:8.2f} ms encoding  {:7} x {}\n", rows[i].first * 1e3,
+                            stats_.kernels.at(rows[i].second), rows[i].second);
+    }
+    return text;
 }
 
 std::string CommandStream::recent_labels() const {

@@ -30,8 +30,11 @@ struct Dispatch {
 
 class CommandStream {
   public:
-    // `wait_seconds`: how long a submission may take.
-    CommandStream(const Device& device, double wait_seconds);
+    struct Options {
+        double wait_seconds = 0;  // how long a submission may take
+        bool profile = false;     // time encoding
+    };
+    CommandStream(const Device& device, Options options);
     // Submits what is pending and waits until the device has let go of all memory.
     ~CommandStream();
     CommandStream(const CommandStream&) = delete;
@@ -46,14 +49,18 @@ class CommandStream {
     struct Stats {
         uint64_t dispatches = 0, submissions = 0;
         double wait_seconds = 0;
-        std::map<std::string, uint64_t> kernels;  // dispatches by kernel
+        std::map<std::string, uint64_t> kernels;         // dispatches by kernel
+        std::map<std::string, double> encoding_seconds;  // by kernel, if profiled
     };
     const Stats& stats() const { return stats_; }
+    // What was waited for, and the twenty kernels that took the host longest to encode; empty unless
+    // profiled.
+    std::string profile() const;
 
   private:
     std::string recent_labels() const;
 
-    const double wait_seconds_;
+    const Options options_;
     NS::SharedPtr<MTL::CommandQueue> queue_;
     NS::SharedPtr<MTL::CommandBuffer> commands_;
     NS::SharedPtr<MTL::ComputeCommandEncoder> encoder_;

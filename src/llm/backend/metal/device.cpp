@@ -2,6 +2,10 @@
 
 #include <cstring>
 
+#ifndef __APPLE__
+#include "metal/api/extensions.h"
+#endif
+
 namespace ingot::mtl {
 namespace {
 
@@ -16,13 +20,20 @@ const NS::String* text(const std::string& from) {
 
 }  // namespace
 
+Result<std::unique_ptr<Device>> Device::with_sources(SourceOf source_of) {
+    auto found = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+    if (!found) return fail(ErrorKind::kNotFound, "this machine has no Metal device");
+#ifndef __APPLE__
+    // What would work on the virtual device alone is refused.
+    metal::set_strict(found.get(), true);
+#endif
+    return std::unique_ptr<Device>(new Device(std::move(found), std::move(source_of)));
+}
+
 Result<Device*> Device::shared() {
-    static Device* const device = []() -> Device* {
-        auto found = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
-        return found ? new Device(std::move(found)) : nullptr;
-    }();
-    if (device == nullptr) return fail(ErrorKind::kNotFound, "this machine has no Metal device");
-    return device;
+    static const auto device = new auto(with_sources(full_source));  // outlives what uses it at exit
+    if (!*device) return Failure(device->error());
+    return device->value().get();
 }
 
 std::string Device::name() const {
@@ -33,7 +44,7 @@ std::string Device::name() const {
 Result<MTL::Library*> Device::library(std::string_view source) {
     if (const auto found = libraries_.find(source); found != libraries_.end()) return found->second.get();
     NS::Error* error = nullptr;
-    auto made = NS::TransferPtr(device_->newLibrary(text(full_source(source)), nullptr, &error));
+    auto made = NS::TransferPtr(device_->newLibrary(text(source_of_(source)), nullptr, &error));
     if (!made) return failure(ErrorKind::kUnsupported, fmt::format("kernel source '{}'", source), error);
     return libraries_.emplace(source, std::move(made)).first->second.get();
 }

@@ -12,7 +12,11 @@ using graph::Node;
 
 Result<std::unique_ptr<MetalBackend>> MetalBackend::create(Options options) {
     INGOT_ASSIGN(Device* const device, Device::shared());
-    return std::unique_ptr<MetalBackend>(new MetalBackend(*device, std::move(options)));
+    return create_on(*device, std::move(options));
+}
+
+std::unique_ptr<MetalBackend> MetalBackend::create_on(Device& device, Options options) {
+    return std::unique_ptr<MetalBackend>(new MetalBackend(device, std::move(options)));
 }
 
 std::string MetalBackend::description() const {
@@ -28,7 +32,17 @@ Result<BufferId> MetalBackend::alloc_buffer(size_t size_bytes) {
     return alloc_fresh(size_bytes);
 }
 
+Result<void> MetalBackend::reserve(uint64_t size_bytes, std::string_view what) const {
+    const Memory taken = memory();
+    const uint64_t all = taken.weight_bytes + taken.kv_bytes + taken.buffer_bytes;
+    if (budget_bytes_ == 0 || all + size_bytes <= budget_bytes_) return {};
+    return fail(ErrorKind::kLimit,
+                "{} bytes for {} don't fit the Metal device's {}: weights take {}, KV cells {}, buffers {}",
+                size_bytes, what, budget_bytes_, taken.weight_bytes, taken.kv_bytes, taken.buffer_bytes);
+}
+
 Result<BufferId> MetalBackend::alloc_fresh(size_t size_bytes) {
+    INGOT_TRY(reserve(size_bytes, "a buffer"));
     INGOT_ASSIGN(auto buffer, device_->new_buffer(size_bytes));
     buffers_.push_back(std::move(buffer));
     return BufferId(uint32_t(buffers_.size() - 1));
@@ -72,6 +86,8 @@ Result<void> MetalBackend::prepare_weights(const graph::Graph& graph, graph::Bac
                 return fail(ErrorKind::kInvalidArgument, "tensor '{}' has {}", weight.name,
                             weight.data.empty() ? "no data" : "a type that no kernel reads");
             }
+            if (weights_.find(id).buffer != nullptr) continue;
+            INGOT_TRY(reserve(weight.data.size(), fmt::format("'{}'", weight.name)));
             INGOT_TRY(weights_.add(weight, id, format->alignment_bytes));
         }
     }
@@ -86,6 +102,7 @@ Result<void> MetalBackend::ensure_kv(std::span<const KvLayer> layers, kv::Format
         KvRegion region{{layer, format, num_cells}, {}};
         INGOT_TRY(check_kv_shape(region, existing));
         if (existing != nullptr) continue;
+        INGOT_TRY(reserve(2 * region.size_bytes(), fmt::format("the KV cells of layer {}", layer.layer)));
         for (auto& side : region.side) {
             INGOT_ASSIGN(side, device_->new_buffer(std::max<size_t>(1, region.size_bytes())));
         }
@@ -125,6 +142,7 @@ Result<void> MetalBackend::write_kv(uint32_t layer, KvSide side, uint32_t first_
 
 Result<NS::SharedPtr<MTL::Buffer>> MetalBackend::scratch(size_t size_bytes) {
     if (!scratch_ || scratch_->length() < size_bytes) {
+        INGOT_TRY(reserve(size_bytes, "scratch memory"));
         INGOT_ASSIGN(scratch_, device_->new_buffer(size_bytes));
     }
     return scratch_;

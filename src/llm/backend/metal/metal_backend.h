@@ -22,14 +22,26 @@ struct KvRegion : KvShape {
 
 class MetalBackend final : public Backend {
   public:
+    // The virtual device compiles a kernel's variants while a run waits for them, and shares its processor.
+#ifdef __APPLE__
+    static constexpr double kWaitSeconds = 10;
+#else
+    static constexpr double kWaitSeconds = 60;
+#endif
     struct Options {
         // Mapped parts of the model's file, whose weights are used in place; they outlive the backend.
         std::vector<std::span<const std::byte>> mappings = {};
         KernelOptions kernels = {};
+        // Most memory that weights, cells and buffers may take; 0: what the device recommends. A device that
+        // recommends nothing has no limit.
+        uint64_t memory_bytes = 0;
         // How long one run may take.
-        double wait_seconds = 60;
+        double wait_seconds = kWaitSeconds;
+        bool profile = false;  // times encoding, for profile()
     };
     static Result<std::unique_ptr<MetalBackend>> create(Options options);
+    // On a device of the caller's, which outlives the backend.
+    static std::unique_ptr<MetalBackend> create_on(Device& device, Options options);
 
     std::string_view name() const override { return "metal"; }
     std::string description() const override;
@@ -53,10 +65,12 @@ class MetalBackend final : public Backend {
     Result<void> execute(Program& program, const NodeObserver* observer) override;
     Result<void> synchronize() override { return stream_.submit(); }
     Memory memory() const override;
+    std::string profile() const override { return stream_.profile(); }
 
     // How often each kernel was dispatched, by name. For tests and profiles.
     const std::map<std::string, uint64_t>& kernel_counts() const { return stream_.stats().kernels; }
     const CommandStream::Stats& stream_stats() const { return stream_.stats(); }
+    uint64_t budget_bytes() const { return budget_bytes_; }  // 0: no limit
     uint64_t copied_weight_bytes() const { return weights_.copied_bytes(); }
 
     // For programs (metal_compiler.h).
@@ -78,8 +92,12 @@ class MetalBackend final : public Backend {
           weights_(*device_, options_.weights == WeightsChoice::kMapped
                                  ? std::move(options.mappings)
                                  : std::vector<std::span<const std::byte>>()),
-          stream_(*device_, options.wait_seconds) {}
+          budget_bytes_(options.memory_bytes != 0 ? options.memory_bytes
+                                                  : device->recommendedMaxWorkingSetSize()),
+          stream_(*device_, {options.wait_seconds, options.profile}) {}
 
+    // An Error with the numbers if so much more doesn't fit the budget.
+    Result<void> reserve(uint64_t size_bytes, std::string_view what) const;
     Result<std::span<std::byte>> kv_rows(uint32_t layer, KvSide side, uint32_t first_cell,
                                          size_t size_bytes) const;
 
@@ -91,7 +109,8 @@ class MetalBackend final : public Backend {
     std::multimap<size_t, BufferId> free_;
     std::map<uint32_t, KvRegion> kv_;
     NS::SharedPtr<MTL::Buffer> scratch_;
-    CommandStream stream_;  // last: what is pending ends before the memory goes
+    const uint64_t budget_bytes_;  // 0: no limit
+    CommandStream stream_;         // last: what is pending ends before the memory goes
 };
 
 }  // namespace ingot::mtl
