@@ -320,45 +320,6 @@ kernel void k(device float* out [[buffer(0)]], const device packed_float3* in [[
     }
 }
 
-TEST(SourceTypes, FunctionsWithTwoResultsGiveBoth) {
-    const auto library = source_library(std::string(kPrelude) + R"(
-kernel void k(device float* out [[buffer(0)]], device int* ints [[buffer(1)]], const device float* in [[buffer(2)]],
-              uint i [[thread_position_in_grid]]) {
-    float cosine, whole; int exponent; float2 wholes; int2 exponents;
-    out[8 * i] = sincos(in[i], cosine); out[8 * i + 1] = cosine;
-    out[8 * i + 2] = modf(in[i], whole); out[8 * i + 3] = whole;
-    out[8 * i + 4] = frexp(in[i], exponent); ints[4 * i] = exponent;
-    out[8 * i + 5] = ldexp(in[i], 5); ints[4 * i + 1] = ilogb(in[i]);
-    out[8 * i + 6] = modf(float2(in[i], 1.5f), wholes).y + wholes.y; out[8 * i + 7] = frexp(float2(8, in[i]), exponents).x;
-    ints[4 * i + 2] = exponents.x; half h; ints[4 * i + 3] = int(100 * modf(half(2.75h), h)) + int(h);
-})");
-    std::vector<float> in{1.25f, -3.75f, 0.001f, 1e20f, -1e-3f};
-    const uint32_t n = uint32_t(in.size());
-    std::vector<float> out(8 * n);
-    std::vector<int32_t> ints(4 * n);
-    Dispatch(source_kernel(library, "k"))
-        .buffer(0, out)
-        .buffer(1, ints)
-        .buffer(2, in)
-        .threads_of_grid({n, 1, 1}, {n, 1, 1});
-    for (uint32_t i = 0; i < n; ++i) {
-        float whole;
-        int exponent;
-        EXPECT_NEAR(std::sin(double(in[i])), out[8 * i], 1e-6);
-        EXPECT_NEAR(std::cos(double(in[i])), out[8 * i + 1], 1e-6);
-        EXPECT_EQ(std::modf(in[i], &whole), out[8 * i + 2]);
-        EXPECT_EQ(whole, out[8 * i + 3]);
-        EXPECT_EQ(std::frexp(in[i], &exponent), out[8 * i + 4]);
-        EXPECT_EQ(exponent, ints[4 * i]);
-        EXPECT_EQ(in[i] * 32, out[8 * i + 5]);
-        EXPECT_EQ(std::ilogb(in[i]), ints[4 * i + 1]);
-        EXPECT_EQ(1.5f, out[8 * i + 6]);
-        EXPECT_EQ(0.5f, out[8 * i + 7]);
-        EXPECT_EQ(4, ints[4 * i + 2]);
-        EXPECT_EQ(77, ints[4 * i + 3]);
-    }
-}
-
 TEST(SourceTypes, AtomicsWorkOnDeviceAndThreadgroupMemoryAndOnCastPointers) {
     const auto library = source_library(std::string(kPrelude) + R"(
 kernel void k(device atomic_int* sum [[buffer(0)]], device float* plain [[buffer(1)]], device atomic_ulong* largest [[buffer(2)]],
