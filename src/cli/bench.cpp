@@ -17,7 +17,7 @@
 namespace ingot::cli {
 namespace {
 
-struct Flags {
+struct BenchFlags {
     ModelFlags model;
     std::vector<uint32_t> prompts = {512}, generations = {128};
     uint32_t depth = 0;
@@ -50,7 +50,7 @@ std::vector<TokenId> random_tokens(size_t count, uint32_t vocab_size) {
 }
 
 // Seconds for one repetition of `test`, after the context has its depth.
-Result<double> measure(Engine& engine, const BenchTest& test) {
+Result<double> seconds_of(Engine& engine, const BenchTest& test) {
     const size_t count = std::max(test.prompt_tokens, test.generated_tokens);
     const std::vector<TokenId> tokens = random_tokens(count, engine.vocab_size());
     engine.truncate(std::min(engine.num_tokens(), test.depth));
@@ -72,21 +72,21 @@ Result<void> run_tests(Engine& engine, uint32_t repetitions, BenchReport& report
     for (BenchTest& test : report.tests) {
         bar.update(done++ / steps, test.name());
         // Doesn't count, but of the first test it is the time to the first token after loading.
-        INGOT_ASSIGN(const double warm_up, measure(engine, test));
+        INGOT_ASSIGN(const double warm_up, seconds_of(engine, test));
         if (&test == &report.tests.front()) {
             report.first_token_seconds = test.prompt_tokens ? warm_up : warm_up / test.tokens();
             report.first_token_prompt = std::max(test.prompt_tokens, 1u);
         }
         for (uint32_t i = 0; i < repetitions; ++i) {
             bar.update(done++ / steps, test.name());
-            INGOT_ASSIGN(const double seconds, measure(engine, test));
+            INGOT_ASSIGN(const double seconds, seconds_of(engine, test));
             test.seconds.push_back(seconds);
         }
     }
     return {};
 }
 
-Result<void> bench(Flags flags) {
+Result<void> bench(BenchFlags flags) {
     BenchReport report;
     for (const uint32_t n : flags.prompts)
         if (n > 0) report.tests.push_back({.prompt_tokens = n, .depth = flags.depth});
@@ -127,7 +127,7 @@ std::string known_format(const std::string& name) {
 }  // namespace
 
 Action add_bench(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<BenchFlags>();
     add_model_flags(app, flags->model, false);
     app.add_option("-p,--prompt", flags->prompts, "Prompt lengths to measure; 0: none")
         ->delimiter(',')

@@ -17,7 +17,7 @@
 namespace ingot::cli {
 namespace {
 
-struct Flags {
+struct ChatFlags {
     ModelFlags model;
     SamplingFlags sampling;
     std::string system;
@@ -45,7 +45,7 @@ Result<nlohmann::ordered_json> template_variables(const std::vector<std::string>
 
 class Chat {
   public:
-    Chat(const Flags& flags, LoadedModel& model, ChatSession session, const SamplerOptions& sampler)
+    Chat(const ChatFlags& flags, LoadedModel& model, ChatSession session, const SamplerOptions& sampler)
         : flags_(flags), model_(model), session_(std::move(session)), sampler_(sampler) {}
 
     Result<void> run() {
@@ -126,14 +126,14 @@ class Chat {
                    generation.prompt_rate(), generation.tokens.size(), generation.decode_rate());
     }
 
-    const Flags& flags_;
+    const ChatFlags& flags_;
     LoadedModel& model_;
     ChatSession session_;
     Sampler sampler_;
     const bool interactive_ = isatty(STDIN_FILENO) != 0;
 };
 
-Result<void> run(const Flags& flags) {
+Result<void> chat(const ChatFlags& flags) {
     INGOT_ASSIGN(const SamplerOptions sampler, flags.sampling.options());
     INGOT_ASSIGN(const auto variables, template_variables(flags.variables));
     std::string template_source;
@@ -155,7 +155,7 @@ Result<void> run(const Flags& flags) {
 }  // namespace
 
 Action add_chat(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<ChatFlags>();
     add_model_flags(app, flags->model, false);
     app.add_option("--system", flags->system, "What the model is told before the conversation")
         ->option_text("TEXT");
@@ -170,7 +170,7 @@ Action add_chat(CLI::App& app) {
         ->option_text("N [0]");
     app.add_flag("--stats", flags->stats, "After each answer, its rates on stderr");
     add_sampling_flags(app, flags->sampling);
-    return [flags] { return run(*flags); };
+    return [flags] { return chat(*flags); };
 }
 
 }  // namespace ingot::cli

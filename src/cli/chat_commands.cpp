@@ -10,7 +10,7 @@ struct Row {
     std::string_view help;
 };
 
-constexpr Row kCommands[] = {
+constexpr Row kChatCommands[] = {
     {"/help", ChatCommand::kHelp, "", "list the commands"},
     {"/clear", ChatCommand::kClear, "", "forget the conversation; the system message stays"},
     {"/regen", ChatCommand::kRegenerate, "", "answer the last question again"},
@@ -31,7 +31,7 @@ Result<ChatCommand> parse_chat_command(std::string_view line) {
     const std::string_view name = line.substr(0, line.find_first_of(" \t"));
     const std::string_view argument = trim(line.substr(name.size()));
     std::string names;
-    for (const Row& row : kCommands) {
+    for (const Row& row : kChatCommands) {
         names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
         if (row.name != name) continue;
         if (row.argument.empty() && !argument.empty()) {
@@ -45,7 +45,7 @@ Result<ChatCommand> parse_chat_command(std::string_view line) {
 
 std::string chat_help() {
     std::string text;
-    for (const Row& row : kCommands) {
+    for (const Row& row : kChatCommands) {
         text += fmt::format("{:<14} {}\n", fmt::format("{}{}", row.name, row.argument), row.help);
     }
     return text;

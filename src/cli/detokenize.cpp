@@ -13,7 +13,7 @@
 namespace ingot::cli {
 namespace {
 
-struct Options {
+struct DetokenizeFlags {
     std::string model;
     std::vector<std::string> ids;
     bool special = false;
@@ -42,7 +42,7 @@ Result<std::vector<TokenId>> parse_ids(const std::vector<std::string>& arguments
     return ids;
 }
 
-Result<void> detokenize(const Options& options) {
+Result<void> detokenize(const DetokenizeFlags& options) {
     INGOT_ASSIGN(const std::string path, resolve_model(options.model));
     INGOT_ASSIGN(const gguf::File file, gguf::File::open(path));
     INGOT_ASSIGN(const Tokenizer tokenizer, Tokenizer::from_gguf(file));
@@ -56,7 +56,7 @@ Result<void> detokenize(const Options& options) {
 }  // namespace
 
 Action add_detokenize(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DetokenizeFlags>();
     app.add_option("MODEL", options->model, "A GGUF file, or the name of one in the model folder")
         ->required();
     app.add_option("IDS", options->ids, "Token ids, separated by spaces or commas, or a JSON array")

@@ -40,7 +40,7 @@ uint64_t memory_bytes() {
     return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE));
 }
 
-Result<void> list() {
+Result<void> print_devices() {
     INGOT_ASSIGN(const cpu::Isa chosen, cpu::choose_isa());
     std::string isas;
     for (const cpu::Isa isa : cpu::available_isas())
@@ -64,7 +64,7 @@ Result<void> list() {
 }  // namespace
 
 Action add_devices(CLI::App&) {
-    return [] { return list(); };
+    return [] { return print_devices(); };
 }
 
 }  // namespace ingot::cli

@@ -10,13 +10,13 @@
 namespace ingot::cli {
 namespace {
 
-struct Flags {
+struct InfoFlags {
     std::string model;
     uint32_t context = 0;
     bool json = false;
 };
 
-Result<void> info(const Flags& flags) {
+Result<void> info(const InfoFlags& flags) {
     INGOT_ASSIGN(const std::string path, resolve_model(flags.model));
     INGOT_ASSIGN(const gguf::File file, gguf::File::open(path));
     const InfoReport report = make_info_report(file, flags.context);
@@ -27,7 +27,7 @@ Result<void> info(const Flags& flags) {
 }  // namespace
 
 Action add_info(CLI::App& app) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<InfoFlags>();
     app.add_option("MODEL", flags->model, "Path of a GGUF file, or the name of one in the model folder")
         ->required();
     app.add_option("-c,--ctx", flags->context,

@@ -10,15 +10,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostItems = 16;  // longer arrays are shortened
+constexpr size_t kMostItemsAsJson = 16;  // longer arrays are shortened
 
 Json array_json(const gguf::Value& value, const gguf::Array& array) {
     return std::visit(
         [&](const auto& items) {
             using Item = typename std::decay_t<decltype(items)>::value_type;
             Json shown = Json::array();
-            for (size_t i = 0; i < std::min(items.size(), kMostItems); ++i) shown.push_back(Item(items[i]));
-            if (items.size() <= kMostItems) return shown;
+            for (size_t i = 0; i < std::min(items.size(), kMostItemsAsJson); ++i)
+                shown.push_back(Item(items[i]));
+            if (items.size() <= kMostItemsAsJson) return shown;
             return Json{
                 {"type", gguf::type_name(value)}, {"length", items.size()}, {"first", std::move(shown)}};
         },

@@ -7,7 +7,7 @@
 namespace ingot::cli {
 namespace {
 
-constexpr size_t kMostItems = 6;         // of an array
+constexpr size_t kMostItemsAsText = 6;   // of an array
 constexpr size_t kMostItemBytes = 24;    // of a string in an array
 constexpr size_t kMostStringBytes = 80;  // of a string by itself
 
@@ -25,10 +25,10 @@ std::string array_text(const gguf::Array& array) {
         [](const auto& items) {
             using Item = typename std::decay_t<decltype(items)>::value_type;
             std::string text = fmt::format("{} items: ", items.size());
-            for (size_t i = 0; i < std::min(items.size(), kMostItems); ++i) {
+            for (size_t i = 0; i < std::min(items.size(), kMostItemsAsText); ++i) {
                 text += (i == 0 ? "" : ", ") + item_text<Item>(items[i]);
             }
-            return text + (items.size() > kMostItems ? ", ..." : "");
+            return text + (items.size() > kMostItemsAsText ? ", ..." : "");
         },
         array.items);
 }

@@ -9,7 +9,7 @@
 namespace ingot::cli {
 namespace {
 
-constexpr Part kParts[] = {
+constexpr Part kMetalCommands[] = {
     {"list", "List a library's kernels and what they take", add_metal_list},
     {"dis", "Print a kernel's LLVM IR", add_metal_dis},
     {"check", "Lower every kernel: reports functions this device doesn't serve", add_metal_check},
@@ -20,7 +20,7 @@ constexpr Part kParts[] = {
 };
 
 template <typename T>
-Result<T> parse_number(std::string_view text, std::string_view flag) {
+Result<T> number_of(std::string_view text, std::string_view flag) {
     T value{};
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
     if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) {
@@ -37,11 +37,11 @@ Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view
         return fail(ErrorKind::kInvalidArgument, "'{}': a bool is true or false", flag);
     }
     if (type == "float" || type == "half") {
-        INGOT_ASSIGN(const float value, parse_number<float>(text, flag));
+        INGOT_ASSIGN(const float value, number_of<float>(text, flag));
         return metal::ConstantValue(value);
     }
     if (type == "int" || type == "uint" || type == "short" || type == "ushort") {
-        INGOT_ASSIGN(const int64_t value, parse_number<int64_t>(text, flag));
+        INGOT_ASSIGN(const int64_t value, number_of<int64_t>(text, flag));
         return metal::ConstantValue(value);
     }
     return fail(ErrorKind::kInvalidArgument,
@@ -70,7 +70,7 @@ Result<metal::Constants> parse_constants(const std::vector<std::string>& flags) 
                      parse_value(text.substr(equals + 1, colon - equals - 1), text.substr(colon + 1), flag));
         const std::string key = flag.substr(0, equals);
         if (key.find_first_not_of("0123456789") == std::string::npos) {
-            INGOT_ASSIGN(const uint32_t index, parse_number<uint32_t>(key, flag));
+            INGOT_ASSIGN(const uint32_t index, number_of<uint32_t>(key, flag));
             constants.by_index[index] = value;
         } else {
             constants.by_name[key] = value;
@@ -99,7 +99,7 @@ bool matches_glob(std::string_view text, std::string_view pattern) {
 }
 
 Action add_metal(CLI::App& app) {
-    return add_parts(app, kParts);
+    return add_parts(app, kMetalCommands);
 }
 
 }  // namespace ingot::cli

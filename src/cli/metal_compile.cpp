@@ -7,7 +7,7 @@
 namespace ingot::cli {
 namespace {
 
-struct CompileFlags {
+struct MetalCompileFlags {
     std::string file, kernel, emit, output;
     bool all = false, verbose = false;
     SourceFlags source;
@@ -28,7 +28,7 @@ Result<void> write(const std::string& path, const std::string& text) {
 }
 
 // Compiles every kernel and counts; the first few failures are printed whole.
-Result<void> compile_all(const CompileFlags& flags, const metal::msl::SourceLibrary& library) {
+Result<void> compile_all(const MetalCompileFlags& flags, const metal::msl::SourceLibrary& library) {
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     constexpr size_t kShown = 5;
     size_t done = 0, failed = 0;
@@ -66,7 +66,7 @@ void print_forms(const metal::Kernel& kernel) {
     }
 }
 
-Result<void> compile(const CompileFlags& flags) {
+Result<void> compile_metal(const MetalCompileFlags& flags) {
     INGOT_ASSIGN(const metal::msl::SourceLibrary library, open_source(flags.file, flags.source));
     if (flags.all) return compile_all(flags, library);
     if (flags.kernel.empty() && flags.emit.empty()) {
@@ -98,7 +98,7 @@ Result<void> compile(const CompileFlags& flags) {
 }  // namespace
 
 Action add_metal_compile(CLI::App& app) {
-    auto flags = std::make_shared<CompileFlags>();
+    auto flags = std::make_shared<MetalCompileFlags>();
     app.add_option("file", flags->file, "A .metal file")->required();
     app.add_option("--kernel", flags->kernel,
                    "Compile this kernel; without it the source is checked, and its kernels are listed");
@@ -111,7 +111,7 @@ Action add_metal_compile(CLI::App& app) {
     app.add_flag("-v,--verbose", flags->verbose,
                  "Generate code for both executors: how long it took, and why a kernel can't run on vectors");
     add_source_flags(app, flags->source);
-    return [flags] { return compile(*flags); };
+    return [flags] { return compile_metal(*flags); };
 }
 
 }  // namespace ingot::cli

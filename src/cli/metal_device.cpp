@@ -28,7 +28,7 @@ std::string cache_line() {
                        double(usage.bytes) / (1 << 20));
 }
 
-void print_devices(bool as_json) {
+void print_metal_devices(bool as_json) {
     const auto compiler = metal::compiler();
     const auto executor = metal::make_fiber_executor();
     if (as_json) {
@@ -76,7 +76,7 @@ Action add_metal_devices(CLI::App& app) {
     auto json = std::make_shared<bool>(false);
     app.add_flag("--json", *json, "Print JSON");
     return [json]() -> Result<void> {
-        print_devices(*json);
+        print_metal_devices(*json);
         return {};
     };
 }

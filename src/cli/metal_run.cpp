@@ -16,7 +16,7 @@
 namespace ingot::cli {
 namespace {
 
-struct RunFlags {
+struct LaunchFlags {
     std::string file, kernel, grid, grid_threads, threads, layout = "nax", executor;
     std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
     double time_limit_seconds = 60;
@@ -224,7 +224,7 @@ Result<metal::CooperativeLayout> parse_layout(std::string_view name) {
     return fail(ErrorKind::kInvalidArgument, "no layout '{}'; there are nax, rowmajor, scrambled", name);
 }
 
-Result<metal::Launch> make_launch(const RunFlags& flags) {
+Result<metal::Launch> make_launch(const LaunchFlags& flags) {
     metal::Launch launch;
     INGOT_ASSIGN(launch.group_threads, parse_size(flags.threads, "--threads"));
     if (!flags.grid_threads.empty()) {
@@ -252,7 +252,7 @@ Result<metal::Launch> make_launch(const RunFlags& flags) {
     return launch;
 }
 
-void print_report(const RunFlags& flags, const std::string& name, const metal::Kernel& kernel,
+void print_report(const LaunchFlags& flags, const std::string& name, const metal::Kernel& kernel,
                   const metal::LaunchReport& report, double seconds) {
     const metal::CompileTimes& times = kernel.times;
     const double compile_ms = times.parse_ms + times.optimise_ms + times.generate_ms + times.load_ms;
@@ -277,7 +277,7 @@ void print_report(const RunFlags& flags, const std::string& name, const metal::K
     for (const std::string& finding : report.findings) fmt::print("finding: {}\n", finding);
 }
 
-Result<void> run(const RunFlags& flags) {
+Result<void> run(const LaunchFlags& flags) {
     INGOT_ASSIGN(const KernelModule module, load_kernel(flags.file, flags.kernel, flags.source));
     std::vector<Bound> bound;
     for (const std::string& flag : flags.buffers) {
@@ -333,7 +333,7 @@ Result<void> run(const RunFlags& flags) {
 }  // namespace
 
 Action add_metal_run(CLI::App& app) {
-    auto flags = std::make_shared<RunFlags>();
+    auto flags = std::make_shared<LaunchFlags>();
     app.add_option("file", flags->file,
                    "A .metal source, a .metallib, or a file that embeds one (FILE.dylib:0)")
         ->required();

@@ -9,7 +9,7 @@
 namespace ingot::cli {
 namespace {
 
-Result<void> list() {
+Result<void> print_models() {
     INGOT_ASSIGN(const std::string folder, model_folder());
     INGOT_ASSIGN(const std::vector<std::string> names, list_models());
     if (names.empty()) {
@@ -31,7 +31,7 @@ Result<void> list() {
 }  // namespace
 
 Action add_models(CLI::App&) {
-    return list;
+    return print_models;
 }
 
 }  // namespace ingot::cli

@@ -10,12 +10,12 @@ namespace {
 
 constexpr uint32_t kDefaultChunk = 512;
 
-struct Flags {
+struct PerplexityFlags {
     ModelFlags model;
     std::string file;
 };
 
-Result<void> measure(Flags flags) {
+Result<void> print_perplexity(PerplexityFlags flags) {
     if (flags.model.engine.context == 0) flags.model.engine.context = kDefaultChunk;
     INGOT_ASSIGN(const std::string text, read_text(flags.file));
     INGOT_ASSIGN(const LoadedModel model, load_model(flags.model));
@@ -41,11 +41,11 @@ Result<void> measure(Flags flags) {
 }  // namespace
 
 Action add_perplexity(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<PerplexityFlags>();
     add_model_flags(app, flags->model, true);
     app.get_option("--ctx")->description("Tokens in a chunk, of which the second half is scored; 0: 512");
     app.add_option("-f,--file", flags->file, "The text; - is stdin")->option_text("FILE")->required();
-    return [flags] { return measure(*flags); };
+    return [flags] { return print_perplexity(*flags); };
 }
 
 }  // namespace ingot::cli

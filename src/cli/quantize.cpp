@@ -13,7 +13,7 @@
 namespace ingot::cli {
 namespace {
 
-struct Flags {
+struct QuantizeFlags {
     std::string input;
     std::string output;
     std::string type;
@@ -27,7 +27,7 @@ std::string type_names() {
     return names;
 }
 
-Result<void> quantize(const Flags& flags) {
+Result<void> quantize(const QuantizeFlags& flags) {
     INGOT_ASSIGN(const std::string path, resolve_model(flags.input));
     INGOT_ASSIGN(const gguf::File input, gguf::File::open(path));
     ProgressBar bar("quantizing");
@@ -50,7 +50,7 @@ Result<void> quantize(const Flags& flags) {
 }  // namespace
 
 Action add_quantize(CLI::App& app) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<QuantizeFlags>();
     app.add_option("IN", flags->input, "Model in F32, F16 or BF16: a path, or a name in the model folder")
         ->required();
     app.add_option("OUT", flags->output, "File to write")->required();

@@ -11,7 +11,7 @@
 namespace ingot::cli {
 namespace {
 
-struct Flags {
+struct RunFlags {
     ModelFlags model;
     SamplingFlags sampling;
     std::optional<std::string> prompt, file, session;
@@ -19,7 +19,7 @@ struct Flags {
     bool quiet = false;
 };
 
-Result<std::string> prompt_text(const Flags& flags) {
+Result<std::string> prompt_text(const RunFlags& flags) {
     if (flags.prompt) return *flags.prompt;
     if (!flags.file && isatty(STDIN_FILENO)) fmt::print(stderr, "Type the prompt, then Ctrl-D:\n");
     INGOT_ASSIGN(std::string text, read_text(flags.file.value_or("-")));
@@ -65,7 +65,7 @@ Result<void> save(Engine& engine, const std::string& path, std::vector<TokenId> 
     return engine.save_session(path, tokens);
 }
 
-Result<void> run(const Flags& flags) {
+Result<void> complete(const RunFlags& flags) {
     INGOT_ASSIGN(const SamplerOptions sampler_options, flags.sampling.options());
     INGOT_ASSIGN(const std::string text, prompt_text(flags));
     INGOT_ASSIGN(const LoadedModel model, load_model(flags.model));
@@ -96,7 +96,7 @@ Result<void> run(const Flags& flags) {
 }  // namespace
 
 Action add_run(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<RunFlags>();
     add_model_flags(app, flags->model, false);
     auto* prompt = app.add_option("-p,--prompt", flags->prompt, "The text to continue")->option_text("TEXT");
     app.add_option("-f,--file", flags->file,
@@ -112,7 +112,7 @@ Action add_run(CLI::App& app) {
         ->option_text("N [0]");
     app.add_flag("-q,--quiet", flags->quiet, "No closing line with the rates on stderr");
     add_sampling_flags(app, flags->sampling);
-    return [flags] { return run(*flags); };
+    return [flags] { return complete(*flags); };
 }
 
 }  // namespace ingot::cli

@@ -16,7 +16,7 @@
 namespace ingot::cli {
 namespace {
 
-constexpr Part kParts[] = {
+constexpr Part kTileCommands[] = {
     {"compile", "Turn a .tile file into Metal source and say how to launch it", add_tile_compile},
     {"list", "List the kernels that are part of the program", add_tile_list},
     {"ref", "Compute what a .tile file means, in double precision", add_tile_ref},
@@ -248,7 +248,7 @@ Action add_tile_ref(CLI::App& app) {
 }
 
 Action add_tile(CLI::App& app) {
-    return add_parts(app, kParts);
+    return add_parts(app, kTileCommands);
 }
 
 }  // namespace ingot::cli

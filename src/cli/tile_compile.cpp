@@ -10,7 +10,7 @@
 namespace ingot::cli {
 namespace {
 
-struct Flags {
+struct TileCompileFlags {
     std::string file, target = "metal-m4", path, output, print_after;
     std::vector<std::string> dims;
     bool explain = false, json = false;
@@ -62,7 +62,7 @@ nlohmann::ordered_json descriptor(const tile::CompiledKernel& c) {
     return json;
 }
 
-Result<void> run(const Flags& flags) {
+Result<void> compile_tile(const TileCompileFlags& flags) {
     INGOT_ASSIGN(const tile::Kernel k, load_tile_kernel(flags.file));
     INGOT_TRY(check_pass(flags.print_after));
     tile::CompileOptions options;
@@ -91,7 +91,7 @@ Result<void> run(const Flags& flags) {
 }  // namespace
 
 Action add_tile_compile(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<TileCompileFlags>();
     app.add_option("file", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
         ->required();
     app.add_option("--target", flags->target, "metal-m1 to metal-m5, metal-m4-metal4")->capture_default_str();
@@ -102,7 +102,7 @@ Action add_tile_compile(CLI::App& app) {
     app.add_option("--print-after", flags->print_after, "Print the program after this pass, or after all");
     app.add_flag("--explain", flags->explain, "Say what was decided, and why");
     app.add_flag("--json", flags->json, "Print the launch descriptor");
-    return [flags] { return run(*flags); };
+    return [flags] { return compile_tile(*flags); };
 }
 
 }  // namespace ingot::cli

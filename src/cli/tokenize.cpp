@@ -14,7 +14,7 @@
 namespace ingot::cli {
 namespace {
 
-struct Options {
+struct TokenizeFlags {
     std::string model;
     std::string text;
     std::string file;
@@ -51,7 +51,7 @@ void print_pieces(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
         fmt::print("{:>7}  '{}'\n", id, printable(tokenizer.piece(id, true), kWholePiece));
 }
 
-Result<void> tokenize(const Options& options, bool has_text) {
+Result<void> tokenize(const TokenizeFlags& options, bool has_text) {
     INGOT_ASSIGN(const std::string path, resolve_model(options.model));
     INGOT_ASSIGN(const gguf::File file, gguf::File::open(path));
     INGOT_ASSIGN(const Tokenizer tokenizer, Tokenizer::from_gguf(file));
@@ -74,7 +74,7 @@ Result<void> tokenize(const Options& options, bool has_text) {
 }  // namespace
 
 Action add_tokenize(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TokenizeFlags>();
     app.add_option("MODEL", options->model, "A GGUF file, or the name of one in the model folder")
         ->required();
     auto* text = app.add_option("TEXT", options->text, "The text to tokenize; without it, -f or stdin");

@@ -11,12 +11,12 @@ using test::run_program;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kModel = INGOT_TEST_DATA "/models/llama.gguf";
+const std::string kChatModel = INGOT_TEST_DATA "/models/llama.gguf";
 const std::string kModelWithoutTemplate = INGOT_TEST_DATA "/models/gemma3.gguf";
 
 test::ProgramResult chat_with_template(const std::string& source, const std::string& lines = "Hi\n") {
     const test::TemporaryFolder folder;
-    return run_program({"chat", kModel, "-n", "2", "--template", folder.write("chat.jinja", source)},
+    return run_program({"chat", kChatModel, "-n", "2", "--template", folder.write("chat.jinja", source)},
                        {lines, {}});
 }
 
@@ -41,7 +41,7 @@ TEST(ChatErrors, ATemplateThatDoesNotParseRefusesTheChatWithLineAndColumn) {
 }
 
 TEST(ChatErrors, AMissingOrEmptyTemplateFileIsNamed) {
-    expect_error(run_program({"chat", kModel, "--template", "/nowhere/x.jinja"}), "/nowhere/x.jinja");
+    expect_error(run_program({"chat", kChatModel, "--template", "/nowhere/x.jinja"}), "/nowhere/x.jinja");
     expect_error(chat_with_template(""), "is empty");
 }
 
@@ -51,7 +51,8 @@ TEST(ChatErrors, AnUnknownCommandEndsAPipe) {
 }
 
 TEST(ChatErrors, AVariableNeedsANameAndAValue) {
-    expect_error(run_program({"chat", kModel, "--var", "thinking"}), "--var 'thinking': NAME=VALUE expected");
+    expect_error(run_program({"chat", kChatModel, "--var", "thinking"}),
+                 "--var 'thinking': NAME=VALUE expected");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "base/mapped_file.h"
 #include "metal_test.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -287,4 +287,4 @@ TEST_F(MetalTest, TwoDevicesTakeTurnsWithinOneGraph) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -15,11 +15,11 @@ std::unique_ptr<Engine> load_metal(kv::Format format) {
 class MetalRows : public ::testing::TestWithParam<kv::Format> {};
 
 TEST_P(MetalRows, TrapOverlappingMovesInBothDirections) {
-    kv::expect_moves_in_both_directions(*testing::make_metal(), GetParam());
+    kv::expect_moves_in_both_directions(*tests::make_metal(), GetParam());
 }
 
 TEST_P(MetalRows, KeysTurnAndAreStoredOnce) {
-    kv::expect_keys_turn(*testing::make_metal(), GetParam(),
+    kv::expect_keys_turn(*tests::make_metal(), GetParam(),
                          GetParam() == kv::Format::kF32   ? 1e-4
                          : GetParam() == kv::Format::kF16 ? 3e-3
                                                           : 2.5e-2);

@@ -10,7 +10,7 @@
 #include "llm/graph/fixture.h"
 #include "llm/graph/reference_backend.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 
 using Counts = std::map<std::string, uint64_t>;
 
@@ -43,4 +43,4 @@ class MetalTest : public ::testing::Test {
     Weights weights_;
 };
 
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -2,7 +2,7 @@
 // that must run. Bars by class: moves and single roundings are exact, sums are float rounding.
 #include "metal_test.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -352,4 +352,4 @@ TEST_F(MetalTest, FiftyRunsAreBitwiseEqual) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -8,10 +8,10 @@
 namespace ingot::metal::testing {
 namespace {
 
-struct Listed {
+struct ListedAtomic {
     std::string name;
 };
-const std::vector<Listed> kListed{
+const std::vector<ListedAtomic> kListedAtomics{
 #define X(metal_name, name) {#name},
     INGOT_ATOMIC_BUILTINS(X)
 #undef X
@@ -68,7 +68,7 @@ void expect_updates(const std::string& name, const std::string& suffix, const st
 }
 
 TEST(AtomicBuiltins, UpdatesAreAtomicOnEveryType) {
-    for (const Listed& listed : kListed) {
+    for (const ListedAtomic& listed : kListedAtomics) {
         expect_updates<int32_t>(listed.name, "s.i32", "i32", -7);
         expect_updates<uint32_t>(listed.name, "u.i32", "i32", 0xF0F0F0F0u);
         expect_updates<uint64_t>(listed.name, "u.i64", "i64", 0xF0F0F0F0F0F0F0F0u);

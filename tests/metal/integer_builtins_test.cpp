@@ -8,36 +8,36 @@
 namespace ingot::metal::testing {
 namespace {
 
-enum class Shape { UNARY, BINARY, TERNARY, DIFFERENCE, PLAIN, COUNT, ROTATE, EXTRACT, INSERT };
+enum class IntegerShape { UNARY, BINARY, TERNARY, DIFFERENCE, PLAIN, COUNT, ROTATE, EXTRACT, INSERT };
 
-struct Listed {
+struct ListedInteger {
     std::string name;
-    Shape shape;
+    IntegerShape shape;
 };
-const std::vector<Listed> kListed{
-#define X(name, metal_name, shape) {#name, Shape::shape},
+const std::vector<ListedInteger> kListedIntegers{
+#define X(name, metal_name, shape) {#name, IntegerShape::shape},
     INGOT_INTEGER_BUILTINS(X) INGOT_SHARED_INTEGER_BUILTINS(X)
 #undef X
 };
 
-int num_values(Shape shape) {
+int num_values(IntegerShape shape) {
     switch (shape) {
-        case Shape::UNARY:
-        case Shape::PLAIN:
-        case Shape::COUNT:
-        case Shape::EXTRACT:
+        case IntegerShape::UNARY:
+        case IntegerShape::PLAIN:
+        case IntegerShape::COUNT:
+        case IntegerShape::EXTRACT:
             return 1;
-        case Shape::TERNARY:
+        case IntegerShape::TERNARY:
             return 3;
         default:
             return 2;
     }
 }
 
-std::string suffix_of(const Listed& listed, const IntegerType& type, const std::string& lanes) {
+std::string suffix_of(const ListedInteger& listed, const IntegerType& type, const std::string& lanes) {
     const std::string width = lanes + "i" + std::to_string(type.bits);
-    const bool is_plain =
-        listed.shape == Shape::PLAIN || listed.shape == Shape::COUNT || listed.shape == Shape::ROTATE;
+    const bool is_plain = listed.shape == IntegerShape::PLAIN || listed.shape == IntegerShape::COUNT ||
+                          listed.shape == IntegerShape::ROTATE;
     return is_plain ? width : (type.is_signed ? "s." : "u.") + width;
 }
 
@@ -53,19 +53,21 @@ std::string integers_ir(const IntegerType& element, const std::string& lanes, co
     for (int a = 0; a < 3; ++a) load("v" + std::to_string(a), type, a + 1);
     load("offset", "i32", 4);
     load("count", "i32", 5);
-    for (size_t f = 0; f < kListed.size(); ++f) {
+    for (size_t f = 0; f < kListedIntegers.size(); ++f) {
         const std::string id = std::to_string(f);
-        const std::string function = "@air." + kListed[f].name + "." + suffix_of(kListed[f], element, lanes);
+        const std::string function =
+            "@air." + kListedIntegers[f].name + "." + suffix_of(kListedIntegers[f], element, lanes);
         std::string values, types;
-        for (int a = 0; a < num_values(kListed[f].shape); ++a) {
+        for (int a = 0; a < num_values(kListedIntegers[f].shape); ++a) {
             values += (a ? ", " : "") + type + " %v" + std::to_string(a);
             types += (a ? ", " : "") + type;
         }
-        if (kListed[f].shape == Shape::COUNT) {
+        if (kListedIntegers[f].shape == IntegerShape::COUNT) {
             values += ", i1 false";
             types += ", i1";
         }
-        if (kListed[f].shape == Shape::EXTRACT || kListed[f].shape == Shape::INSERT) {
+        if (kListedIntegers[f].shape == IntegerShape::EXTRACT ||
+            kListedIntegers[f].shape == IntegerShape::INSERT) {
             values += ", i32 %offset, i32 %count";
             types += ", i32, i32";
         }
@@ -104,12 +106,12 @@ std::vector<uint8_t> bytes_of(const std::vector<uint64_t>& values, const Integer
     return bytes;
 }
 
-uint64_t expected(const Listed& listed, const Operands& operands, size_t i, const IntegerType& type) {
+uint64_t expected(const ListedInteger& listed, const Operands& operands, size_t i, const IntegerType& type) {
     const auto value = [&](int a) { return type.value(operands.values[a][i]); };
     Wide result = 0;
-    if (listed.shape == Shape::EXTRACT) {
+    if (listed.shape == IntegerShape::EXTRACT) {
         result = reference_extract_bits(value(0), operands.offsets[i], operands.counts[i], type);
-    } else if (listed.shape == Shape::INSERT) {
+    } else if (listed.shape == IntegerShape::INSERT) {
         result = reference_insert_bits(value(0), value(1), operands.offsets[i], operands.counts[i], type);
     } else {
         for (const IntegerCase& c : integer_cases()) {
@@ -120,8 +122,8 @@ uint64_t expected(const Listed& listed, const Operands& operands, size_t i, cons
 }
 
 TEST(IntegerBuiltins, EveryFunctionHasAReference) {
-    for (const Listed& listed : kListed) {
-        if (listed.shape == Shape::EXTRACT || listed.shape == Shape::INSERT) continue;
+    for (const ListedInteger& listed : kListedIntegers) {
+        if (listed.shape == IntegerShape::EXTRACT || listed.shape == IntegerShape::INSERT) continue;
         const auto& cases = integer_cases();
         EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const IntegerCase& c) {
             return listed.name == c.name;
@@ -132,7 +134,7 @@ TEST(IntegerBuiltins, EveryFunctionHasAReference) {
 void expect_agreement(const IntegerType& type, uint32_t lanes) {
     const size_t n = 2048, size = size_t(type.bits) / 8;
     const Operands operands = operands_for(type, n);
-    std::vector<uint8_t> in[3], out(kListed.size() * n * size);
+    std::vector<uint8_t> in[3], out(kListedIntegers.size() * n * size);
     for (int a = 0; a < 3; ++a) in[a] = bytes_of(operands.values[a], type);
     // The elements of a vector have one offset and length.
     Operands used = operands;
@@ -152,14 +154,14 @@ void expect_agreement(const IntegerType& type, uint32_t lanes) {
         .buffer(4, offsets)
         .buffer(5, counts);
     dispatch.threads_of_grid({uint32_t(n) / lanes, 1, 1}, {64, 1, 1});
-    for (size_t f = 0; f < kListed.size(); ++f) {
+    for (size_t f = 0; f < kListedIntegers.size(); ++f) {
         for (size_t i = 0; i < n; ++i) {
             uint64_t actual = 0;
             std::memcpy(&actual, &out[(f * n + i) * size], size);
-            ASSERT_EQ(expected(kListed[f], used, i, type), actual)
-                << kListed[f].name << "." << type.suffix << " x " << lanes << " of " << operands.values[0][i]
-                << ", " << operands.values[1][i] << ", " << operands.values[2][i] << " field "
-                << used.offsets[i] << " + " << used.counts[i];
+            ASSERT_EQ(expected(kListedIntegers[f], used, i, type), actual)
+                << kListedIntegers[f].name << "." << type.suffix << " x " << lanes << " of "
+                << operands.values[0][i] << ", " << operands.values[1][i] << ", " << operands.values[2][i]
+                << " field " << used.offsets[i] << " + " << used.counts[i];
         }
     }
 }

@@ -15,7 +15,7 @@ namespace ingot::metal::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using Bytes = std::vector<std::byte>;
+using ByteVector = std::vector<std::byte>;
 
 CompileOptions isolated() {
     CompileOptions options;
@@ -36,7 +36,7 @@ std::string error_of(const std::string& ir) {
 }
 
 // A small kernel as Apple's compiler wrote it.
-Bytes small_module() {
+ByteVector small_module() {
     const LibraryFunction* function = mlx_library().find("v_Absfloat32float32");
     if (function == nullptr) return {};
     return {function->bitcode.begin(), function->bitcode.end()};
@@ -54,7 +54,7 @@ TEST(Isolation, AHarmlessModuleCompilesInTheChildAndRunsHere) {
 }
 
 TEST(Isolation, TruncatedModulesAreRefused) {
-    const Bytes whole = small_module();
+    const ByteVector whole = small_module();
     for (size_t i = 0; i < 50; ++i) {
         const size_t size = whole.size() * i / 50;
         EXPECT_NE("", error_of(std::span(whole).first(size))) << size;
@@ -62,12 +62,12 @@ TEST(Isolation, TruncatedModulesAreRefused) {
 }
 
 TEST(Isolation, HundredsOfFlippedBytesNeverEndTheProcess) {
-    const Bytes whole = small_module();
+    const ByteVector whole = small_module();
     ASSERT_FALSE(whole.empty());
     std::mt19937 generator(1);
     size_t compiled = 0, refused = 0;
     for (int round = 0; round < 400; ++round) {
-        Bytes broken = whole;
+        ByteVector broken = whole;
         for (int flips = 0; flips < 1 + round % 3; ++flips) {
             broken[generator() % broken.size()] = std::byte(generator());
         }
@@ -106,7 +106,7 @@ TEST(Isolation, WhatNoMetalCompilerEmitsIsRefusedByName) {
 }
 
 TEST(Isolation, EmptyAndForeignBytesAreRefused) {
-    EXPECT_NE("", error_of(Bytes{}));
+    EXPECT_NE("", error_of(ByteVector{}));
     EXPECT_NE("", error_of(std::string("MTLB")));
     EXPECT_NE("", error_of(std::string("\x7f"
                                        "ELF")));
@@ -136,7 +136,7 @@ TEST(Isolation, ThreadsCompileAtOnceInChildrenOfTheirOwn) {
 
 Error request_error(const std::string& program, std::chrono::milliseconds limit) {
     WorkerPool pool(program);
-    const auto answer = pool.request(Bytes(10), limit);
+    const auto answer = pool.request(ByteVector(10), limit);
     EXPECT_FALSE(answer);
     return answer ? Error{} : answer.error();
 }

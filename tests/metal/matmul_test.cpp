@@ -96,7 +96,7 @@ struct Matrix {
     size_t at(int row, int column) const { return size_t(row) * pitch() + column; }
 };
 
-struct Case {
+struct MatmulCase {
     int m, n, k;
     bool transpose_left = false, transpose_right = false, accumulate = false, dynamic_k = false;
     TensorType left = TensorType::kF16, right = TensorType::kF16, destination = TensorType::kF32;
@@ -128,7 +128,7 @@ declare void @__tensorops_impl_matmul2d_op_cooperative_tensor_reduce_columns_any
 // IR that works on up to three operands in device memory: views %v0..., elements %e0....
 class KernelText {
   public:
-    explicit KernelText(const Case& c) : case_(c) {
+    explicit KernelText(const MatmulCase& c) : case_(c) {
         head_ = fmt::format("i32 {}, i32 {}, i32 {}, i8 {}, i8 {}, i8 0, i32 {}", c.m, c.n,
                             c.dynamic_k ? -1 : c.k, int(c.transpose_left), int(c.transpose_right),
                             int(c.accumulate));
@@ -186,7 +186,7 @@ class KernelText {
                              id, to, index, value, id);
     }
 
-    const Case& case_;
+    const MatmulCase& case_;
     std::string head_, body_;
     int next_ = 0;
 };
@@ -214,7 +214,7 @@ double tolerance(TensorType type) {
     return type == TensorType::kF16 ? 2e-3 : type == TensorType::kBF16 ? 1e-2 : 1e-6;
 }
 
-void expect_product(const Case& c) {
+void expect_product(const MatmulCase& c) {
     const int m = c.m - c.cut, n = c.n - c.cut, k = c.k - c.cut;
     Matrix left = stored(m, k, c.transpose_left, c.left), right = stored(k, n, c.transpose_right, c.right);
     Matrix destination{m, n, c.destination};
@@ -261,7 +261,7 @@ void expect_product(const Case& c) {
 TEST(MatMul2d, EveryTransposeModeAndLayoutOfCooperativeOperands) {
     for (const CooperativeLayout layout : kLayouts) {
         for (int bits = 0; bits < 8; ++bits) {
-            Case c{.m = 16, .n = 32, .k = 16, .layout = layout};
+            MatmulCase c{.m = 16, .n = 32, .k = 16, .layout = layout};
             c.transpose_left = bits & 1;
             c.transpose_right = bits & 2;
             c.accumulate = bits & 4;
@@ -274,7 +274,7 @@ TEST(MatMul2d, EveryTransposeModeAndLayoutOfCooperativeOperands) {
 TEST(MatMul2d, EveryScopeFromMemoryToMemoryAndToRegisters) {
     for (const uint32_t threads : {1u, 32u, 64u, 128u}) {
         for (int bits = 0; bits < 16; ++bits) {
-            Case c{.m = 64, .n = 32, .k = 48, .threads = threads};
+            MatmulCase c{.m = 64, .n = 32, .k = 48, .threads = threads};
             c.transpose_left = bits & 1;
             c.transpose_right = bits & 2;
             c.accumulate = bits & 4;
@@ -289,7 +289,7 @@ TEST(MatMul2d, ExtentsThatEndInsideATileMaskRowsColumnsAndTheTailOfK) {
     for (const CooperativeLayout layout : kLayouts) {
         for (const uint32_t threads : {32u, 128u}) {
             for (int bits = 0; bits < 4; ++bits) {
-                Case c{.m = 32, .n = 64, .k = 32, .threads = threads, .layout = layout, .cut = 3};
+                MatmulCase c{.m = 32, .n = 64, .k = 32, .threads = threads, .layout = layout, .cut = 3};
                 c.accumulate = bits & 1;
                 c.destination_cooperative = bits & 2;
                 c.transpose_right = bits & 1;
@@ -305,7 +305,7 @@ TEST(MatMul2d, EveryPairOfElementTypes) {
         for (const TensorType right : {kF32, kF16, kBF16, kI8, kU8}) {
             const bool integers = fibers::is_integer(left) && fibers::is_integer(right);
             for (const bool cooperative : {false, true}) {
-                Case c{.m = 16, .n = 16, .k = 32, .left = left, .right = right};
+                MatmulCase c{.m = 16, .n = 16, .k = 32, .left = left, .right = right};
                 c.destination = integers ? kI32 : kF32;
                 c.left_cooperative = c.right_cooperative = c.destination_cooperative = cooperative;
                 expect_product(c);
@@ -321,7 +321,7 @@ TEST(MatMul2d, EveryPairOfElementTypes) {
 
 TEST(MatMul2d, OneCooperativeAndOneOperandInMemory) {
     for (const bool left : {false, true}) {
-        Case c{.m = 32, .n = 16, .k = 16};
+        MatmulCase c{.m = 32, .n = 16, .k = 16};
         c.left_cooperative = left;
         c.right_cooperative = !left;
         c.destination_cooperative = true;
@@ -330,14 +330,14 @@ TEST(MatMul2d, OneCooperativeAndOneOperandInMemory) {
 }
 
 TEST(MatMul2d, LongSumsAreTakenInBlocks) {
-    Case c{.m = 16, .n = 24, .k = 400, .dynamic_k = true};
+    MatmulCase c{.m = 16, .n = 24, .k = 400, .dynamic_k = true};
     expect_product(c);
     c.transpose_left = c.transpose_right = true;
     expect_product(c);
 }
 
 TEST(MatMul2d, InfinityBeyondTheShorterOperandsDepthDoesNotMeetAPaddingZero) {
-    Case c{.m = 16, .n = 16, .k = 32};
+    MatmulCase c{.m = 16, .n = 16, .k = 32};
     Matrix left{16, 20, TensorType::kF16}, right{32, 16, TensorType::kF16}, out{16, 16, TensorType::kF32};
     fill(left, 3);
     fill(right, 4);
@@ -396,7 +396,7 @@ TEST(CooperativeReductions, OfRowsAndColumnsStartFromTheIdentity) {
     for (const CooperativeLayout layout : kLayouts) {
         for (const uint32_t operation : {0u, 1u, 2u}) {
             for (const bool by_columns : {false, true}) {
-                const Case c{.m = 16, .n = 32, .k = 16, .layout = layout};
+                const MatmulCase c{.m = 16, .n = 32, .k = 16, .layout = layout};
                 Matrix in{16, 32, TensorType::kF32}, out{16, 32, TensorType::kF32};
                 fill(in, 5);
                 const float identity = operation == 2 ? -0.25f : 0.25f;

@@ -5,10 +5,10 @@
 namespace ingot::metal::testing {
 namespace {
 
-constexpr double kFloatTolerance = 1e-5;
-constexpr double kHalfTolerance = 3e-3;
+constexpr double kFloatProductTolerance = 1e-5;
+constexpr double kHalfProductTolerance = 3e-3;
 
-void expect_done(const LaunchReport& report) {
+void expect_completed(const LaunchReport& report) {
     EXPECT_EQ(LaunchStatus::kDone, report.status) << report.message;
     EXPECT_TRUE(report.findings.empty()) << report.findings[0];
 }
@@ -70,7 +70,7 @@ void expect_gemm(const std::string& name, GemmShape s, Tile tile, bool ta, bool 
                             0,
                             s.k / tile.k,
                             0};
-    expect_done(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups(
+    expect_completed(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups(
         {uint32_t(params.tiles_n), uint32_t(params.tiles_m), 1}, {32, 2, 2}));
     EXPECT_LT(error_of_largest(d, multiply(a, b, s, ta, tb)), tolerance)
         << name << " " << s.m << "x" << s.n << "x" << s.k;
@@ -79,16 +79,16 @@ void expect_gemm(const std::string& name, GemmShape s, Tile tile, bool ta, bool 
 TEST(MlxMatrices, SteelGemmInHalfAtAlignedAndRaggedShapes) {
     const std::string name = "steel_gemm_fused_nn_float16_float16_bm64_bn64_bk16_wm2_wn2";
     for (const GemmShape s : {GemmShape{128, 128, 64}, {100, 70, 45}, {64, 70, 64}, {37, 129, 100}}) {
-        expect_gemm<Half>(name, s, {64, 64, 16}, false, false, kHalfTolerance);
+        expect_gemm<Half>(name, s, {64, 64, 16}, false, false, kHalfProductTolerance);
     }
 }
 
 TEST(MlxMatrices, SteelGemmWithTransposedOperands) {
     const GemmShape s{130, 66, 50};
     expect_gemm<Half>("steel_gemm_fused_nt_float16_float16_bm64_bn64_bk16_wm2_wn2", s, {64, 64, 16}, false,
-                      true, kHalfTolerance);
+                      true, kHalfProductTolerance);
     expect_gemm<float>("steel_gemm_fused_tn_float32_float32_bm64_bn64_bk16_wm2_wn2", s, {64, 64, 16}, true,
-                       false, kFloatTolerance);
+                       false, kFloatProductTolerance);
 }
 
 TEST(MlxMatrices, ProductsOfABlockShareFewMeetings) {
@@ -112,9 +112,9 @@ TEST(MlxMatrices, OneMeetingAProductGivesTheSameResult) {
     ASSERT_NE(nullptr, kernel);
     EXPECT_EQ(kernel->matrix_operations, kernel->matrix_batches);
     std::vector<float> d(s.m * s.n);
-    expect_done(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups({1, 1, 1},
-                                                                                                {32, 2, 2}));
-    EXPECT_LT(error_of_largest(d, multiply(a, b, s, false, false)), kFloatTolerance);
+    expect_completed(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups(
+        {1, 1, 1}, {32, 2, 2}));
+    EXPECT_LT(error_of_largest(d, multiply(a, b, s, false, false)), kFloatProductTolerance);
 }
 
 TEST(MlxMatrices, NaxGemmInEveryLayout) {
@@ -124,7 +124,7 @@ TEST(MlxMatrices, NaxGemmInEveryLayout) {
                 const std::string layout{ta ? 't' : 'n', tb ? 't' : 'n'};
                 expect_gemm<Half>(
                     "steel_gemm_fused_nax_" + layout + "_float16_float16_bm64_bn64_bk256_wm2_wn2", s,
-                    {64, 64, 256}, ta, tb, kHalfTolerance);
+                    {64, 64, 256}, ta, tb, kHalfProductTolerance);
             }
         }
     }
@@ -141,8 +141,8 @@ TEST(MlxMatrices, NaxKernelsNeedTheNaxLayout) {
     auto a = normal_values<Half>(s.m * s.k, 1), b = normal_values<Half>(s.k * s.n, 2);
     std::vector<Half> d(s.m * s.n);
     const GemmParams params{s.m, s.n, s.k, s.k, s.n, s.n, 1, 1, 0, 0, 0, 0, 1, 0};
-    expect_done(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups({1, 1, 1},
-                                                                                                {32, 2, 2}));
+    expect_completed(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups(
+        {1, 1, 1}, {32, 2, 2}));
     EXPECT_GT(error_of_largest(d, multiply(a, b, s, false, false)), 0.1);
 }
 
@@ -180,9 +180,10 @@ TEST(MlxMatrices, ThinGemmReadsTensorsWhoseEdgesMaskTheTails) {
                                 0,
                                 (c.s.k + 64 * splits - 1) / (64 * splits),
                                 0};
-        expect_done(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups(
+        expect_completed(Dispatch(kernel).buffer(0, a).buffer(1, b).buffer(3, d).value(4, params).groups(
             {uint32_t(tiles_m * tiles_n), 1, 1}, {uint32_t(tile_n * splits), 1, 1}));
-        EXPECT_LT(error_of_largest(d, multiply(a, b, c.s, false, c.transpose_b)), kHalfTolerance) << c.name;
+        EXPECT_LT(error_of_largest(d, multiply(a, b, c.s, false, c.transpose_b)), kHalfProductTolerance)
+            << c.name;
     }
 }
 
@@ -258,10 +259,10 @@ TEST(MlxMatrices, SteelAttentionCausalAndRagged) {
                                      {heads / group * k_plane, k_plane, d},
                                      {heads / group * k_plane, k_plane, d},
                                      {heads * q_plane, q_plane, d}};
-        expect_done(
+        expect_completed(
             Dispatch(kernel).buffer(0, q).buffer(1, k).buffer(2, v).buffer(3, o).value(4, params).groups(
                 {uint32_t(params.nq), uint32_t(heads), 1}, {32, 4, 1}));
-        EXPECT_LT(error_of_largest(o, attention(c, heads, group, q, k, v)), kHalfTolerance) << c.name;
+        EXPECT_LT(error_of_largest(o, attention(c, heads, group, q, k, v)), kHalfProductTolerance) << c.name;
     }
 }
 
@@ -288,19 +289,19 @@ TEST(MlxMatrices, FourBitMatmulOnCooperativeTensors) {
                 }
             }
         }
-        expect_done(Dispatch(kernel)
-                        .buffer(0, w)
-                        .buffer(1, scales)
-                        .buffer(2, biases)
-                        .buffer(3, x)
-                        .buffer(4, y)
-                        .value(5, k)
-                        .value(6, n)
-                        .value(7, m)
-                        .value(8, 0)
-                        .value(11, 0)
-                        .groups({uint32_t(n + 63) / 64, uint32_t(m + 63) / 64, 1}, {32, 2, 2}));
-        EXPECT_LT(error_of_largest(y, expected), kHalfTolerance) << "aligned " << aligned;
+        expect_completed(Dispatch(kernel)
+                             .buffer(0, w)
+                             .buffer(1, scales)
+                             .buffer(2, biases)
+                             .buffer(3, x)
+                             .buffer(4, y)
+                             .value(5, k)
+                             .value(6, n)
+                             .value(7, m)
+                             .value(8, 0)
+                             .value(11, 0)
+                             .groups({uint32_t(n + 63) / 64, uint32_t(m + 63) / 64, 1}, {32, 2, 2}));
+        EXPECT_LT(error_of_largest(y, expected), kHalfProductTolerance) << "aligned " << aligned;
     }
 }
 
@@ -333,22 +334,23 @@ TEST(MlxMatrices, GatedDeltaRuleWithEveryTransposeOfCooperativeOperands) {
         }
         std::vector<float> y(steps * heads * d, 77.0f), next(heads * d * d, 77.0f);
         std::vector<float> spare0(1 << 20), spare1(1 << 20), spare2(1 << 20);
-        expect_done(Dispatch(kernel)
-                        .buffer(0, q)
-                        .buffer(1, k)
-                        .buffer(2, v)
-                        .buffer(3, state)
-                        .buffer(4, gate)
-                        .buffer(5, beta)
-                        .buffer(6, y)
-                        .buffer(7, next)
-                        .value(8, steps)
-                        .buffer(9, spare0)
-                        .buffer(10, spare1)
-                        .buffer(11, spare2)
-                        .threads_of_grid({32, uint32_t(d / (nax ? 16 : 8)), uint32_t(heads)}, {32, 4, 1}));
-        EXPECT_LT(error_of_largest(y, expected), kFloatTolerance) << "nax " << nax;
-        EXPECT_LT(error_of_largest(next, s), kFloatTolerance) << "nax " << nax;
+        expect_completed(
+            Dispatch(kernel)
+                .buffer(0, q)
+                .buffer(1, k)
+                .buffer(2, v)
+                .buffer(3, state)
+                .buffer(4, gate)
+                .buffer(5, beta)
+                .buffer(6, y)
+                .buffer(7, next)
+                .value(8, steps)
+                .buffer(9, spare0)
+                .buffer(10, spare1)
+                .buffer(11, spare2)
+                .threads_of_grid({32, uint32_t(d / (nax ? 16 : 8)), uint32_t(heads)}, {32, 4, 1}));
+        EXPECT_LT(error_of_largest(y, expected), kFloatProductTolerance) << "nax " << nax;
+        EXPECT_LT(error_of_largest(next, s), kFloatProductTolerance) << "nax " << nax;
     }
 }
 

@@ -8,7 +8,7 @@
 namespace ingot::metal::testing {
 namespace {
 
-constexpr uint32_t kThreads = 64;
+constexpr uint32_t kRecursiveThreads = 64;
 
 const char* const kPrologue =
     "%i = zext i32 %thread_position_in_grid to i64\n"
@@ -27,12 +27,13 @@ TEST(Recursion, EachThreadComputesItsFibonacciNumber) {
                                                        "%r = call i32 @fib(i32 %n)\n"
                                                        "store i32 %r, ptr addrspace(1) %p, align 4\nret void",
                               fibonacci));
-    std::vector<uint32_t> out(kThreads, 12345);
-    const auto report = Dispatch(kernel).buffer(0, out).threads_of_grid({kThreads, 1, 1}, {32, 1, 1});
+    std::vector<uint32_t> out(kRecursiveThreads, 12345);
+    const auto report =
+        Dispatch(kernel).buffer(0, out).threads_of_grid({kRecursiveThreads, 1, 1}, {32, 1, 1});
     EXPECT_EQ(LaunchStatus::kDone, report.status) << report.message;
     std::vector<uint32_t> fib = {0, 1};
     while (fib.size() < 16) fib.push_back(fib[fib.size() - 1] + fib[fib.size() - 2]);
-    for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(fib[i % 16], out[i]) << i;
+    for (uint32_t i = 0; i < kRecursiveThreads; ++i) EXPECT_EQ(fib[i % 16], out[i]) << i;
 }
 
 TEST(Recursion, SimdgroupFunctionsMeetInsideOne) {
@@ -49,10 +50,11 @@ TEST(Recursion, SimdgroupFunctionsMeetInsideOne) {
                                                   "%r = call i32 @down(i32 4, i32 %thread_position_in_grid)\n"
                                                   "store i32 %r, ptr addrspace(1) %p, align 4\nret void",
                                               nested));
-    std::vector<uint32_t> out(kThreads);
-    const auto report = Dispatch(kernel).buffer(0, out).threads_of_grid({kThreads, 1, 1}, {kThreads, 1, 1});
+    std::vector<uint32_t> out(kRecursiveThreads);
+    const auto report =
+        Dispatch(kernel).buffer(0, out).threads_of_grid({kRecursiveThreads, 1, 1}, {kRecursiveThreads, 1, 1});
     EXPECT_EQ(LaunchStatus::kDone, report.status) << report.message;
-    for (uint32_t i = 0; i < kThreads; ++i)
+    for (uint32_t i = 0; i < kRecursiveThreads; ++i)
         EXPECT_EQ(i < 32 ? 31 * 16 + 4 * 32 : 31 * 16 + 36 * 32, out[i]) << i;
 }
 
@@ -66,9 +68,9 @@ TEST(Recursion, WithoutAnEndItFaults) {
                               std::string(kPrologue) + "%r = call i32 @f(i32 %thread_position_in_grid)\n"
                                                        "store i32 %r, ptr addrspace(1) %p, align 4\nret void",
                               endless));
-    std::vector<uint32_t> out(kThreads);
+    std::vector<uint32_t> out(kRecursiveThreads);
     const auto report =
-        Dispatch(kernel).buffer(0, out).time_limit(5).threads_of_grid({kThreads, 1, 1}, {32, 1, 1});
+        Dispatch(kernel).buffer(0, out).time_limit(5).threads_of_grid({kRecursiveThreads, 1, 1}, {32, 1, 1});
     EXPECT_NE(LaunchStatus::kDone, report.status);
 }
 
@@ -90,16 +92,16 @@ TEST(Atomics, CompareExchangeGivesBackWhatWasThere) {
             "br i1 %ok, label %done, label %again\ndone:\n"
             "%bits = bitcast float %was to i32\nstore i32 %bits, ptr addrspace(1) %p, align 4\nret void",
         declaration));
-    std::vector<float> before(kThreads), counter = {10};
+    std::vector<float> before(kRecursiveThreads), counter = {10};
     const auto report = Dispatch(kernel)
                             .buffer(0, before)
                             .buffer(1, counter)
                             .time_limit(5)
-                            .threads_of_grid({kThreads, 1, 1}, {32, 1, 1});
+                            .threads_of_grid({kRecursiveThreads, 1, 1}, {32, 1, 1});
     EXPECT_EQ(LaunchStatus::kDone, report.status) << report.message;
-    EXPECT_EQ(10 + float(kThreads), counter[0]);
+    EXPECT_EQ(10 + float(kRecursiveThreads), counter[0]);
     std::ranges::sort(before);
-    for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(10 + float(i), before[i]) << i;
+    for (uint32_t i = 0; i < kRecursiveThreads; ++i) EXPECT_EQ(10 + float(i), before[i]) << i;
 }
 
 }  // namespace

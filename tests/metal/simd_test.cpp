@@ -8,7 +8,7 @@
 namespace ingot::metal::testing {
 namespace {
 
-constexpr uint32_t kThreads = 40;  // one full simdgroup, and one of eight lanes
+constexpr uint32_t kSimdTestThreads = 40;  // one full simdgroup, and one of eight lanes
 
 using Active = std::function<bool(uint32_t thread)>;
 bool all(uint32_t) {
@@ -48,7 +48,7 @@ std::shared_ptr<const Kernel> collective(const std::string& name, const std::str
 std::vector<uint32_t> peers(uint32_t thread, uint32_t width, const Active& active) {
     std::vector<uint32_t> threads;
     const uint32_t first = thread / width * width;
-    for (uint32_t t = first; t < std::min(first + width, kThreads); ++t) {
+    for (uint32_t t = first; t < std::min(first + width, kSimdTestThreads); ++t) {
         if (active(t)) threads.push_back(t);
     }
     return threads;
@@ -63,13 +63,13 @@ void expect_collective(const std::string& name, const std::string& suffix, const
                        const Reference& reference) {
     const auto kernel = collective((width == 4 ? "quad_" : "simd_") + name + "." + suffix, type);
     for (const Active& active : {Active(all), Active(two_of_three)}) {
-        std::vector<T> in(kThreads), out(kThreads);
-        std::vector<uint32_t> on(kThreads);
-        for (uint32_t t = 0; t < kThreads; ++t) in[t] = T(float(input(t))), on[t] = active(t);
-        const auto report =
-            Dispatch(kernel).buffer(0, out).buffer(1, in).buffer(2, on).groups({1, 1, 1}, {kThreads, 1, 1});
+        std::vector<T> in(kSimdTestThreads), out(kSimdTestThreads);
+        std::vector<uint32_t> on(kSimdTestThreads);
+        for (uint32_t t = 0; t < kSimdTestThreads; ++t) in[t] = T(float(input(t))), on[t] = active(t);
+        const auto report = Dispatch(kernel).buffer(0, out).buffer(1, in).buffer(2, on).groups(
+            {1, 1, 1}, {kSimdTestThreads, 1, 1});
         ASSERT_EQ(LaunchStatus::kDone, report.status) << report.message;
-        for (uint32_t t = 0; t < kThreads; ++t) {
+        for (uint32_t t = 0; t < kSimdTestThreads; ++t) {
             if (!active(t)) continue;
             const auto threads = peers(t, width, active);
             std::vector<double> values;
@@ -212,8 +212,8 @@ std::vector<uint64_t> votes(const std::string& call, uint32_t period) {
                   "declare i64 @air.simd_ballot.i64(i1) convergent\ndeclare i64 "
                   "@air.simd_active_threads_mask.i64() convergent\n"
                   "declare i1 @air.simd_is_first() convergent\n"));
-    std::vector<uint64_t> out(kThreads);
-    Dispatch(kernel).buffer(0, out).groups({1, 1, 1}, {kThreads, 1, 1});
+    std::vector<uint64_t> out(kSimdTestThreads);
+    Dispatch(kernel).buffer(0, out).groups({1, 1, 1}, {kSimdTestThreads, 1, 1});
     return out;
 }
 
@@ -221,13 +221,13 @@ TEST(SimdFunctions, Votes) {
     const auto vote = [](const std::string& name) {
         return "%v = call i1 @air." + name + "(i1 %yes)\n%r = zext i1 %v to i64\n";
     };
-    EXPECT_EQ(std::vector<uint64_t>(kThreads, 1), votes(vote("simd_all"), 1));
-    EXPECT_EQ(std::vector<uint64_t>(kThreads, 0), votes(vote("simd_all"), 2));
-    std::vector<uint64_t> any(kThreads, 1);
+    EXPECT_EQ(std::vector<uint64_t>(kSimdTestThreads, 1), votes(vote("simd_all"), 1));
+    EXPECT_EQ(std::vector<uint64_t>(kSimdTestThreads, 0), votes(vote("simd_all"), 2));
+    std::vector<uint64_t> any(kSimdTestThreads, 1);
     std::fill(any.begin() + 32, any.end(), 0);  // none of lanes 32 to 39 is a multiple of 31
     EXPECT_EQ(any, votes(vote("simd_any"), 31));
     const auto quad_any = votes(vote("quad_any"), 8), quad_all = votes(vote("quad_all"), 8);
-    for (uint32_t t = 0; t < kThreads; ++t) {
+    for (uint32_t t = 0; t < kSimdTestThreads; ++t) {
         EXPECT_EQ(t % 8 < 4, quad_any[t]) << t;
         EXPECT_EQ(0u, quad_all[t]) << t;
     }

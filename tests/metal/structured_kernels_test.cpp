@@ -20,14 +20,14 @@ using structured::kBins;
 using structured::kVariables;
 using structured::Outcome;
 
-struct Shape {
+struct LaunchShape {
     Size3 group;
     uint32_t groups;
 };
 
 // One thread to several simdgroups, whole ones and not, groups whose width is no multiple of 32.
-constexpr Shape kShapes[] = {{{32, 1, 1}, 1}, {{64, 1, 1}, 2}, {{1, 1, 1}, 1},
-                             {{33, 1, 1}, 2}, {{10, 3, 1}, 2}, {{4, 4, 5}, 1}};
+constexpr LaunchShape kLaunchShapes[] = {{{32, 1, 1}, 1}, {{64, 1, 1}, 2}, {{1, 1, 1}, 1},
+                                         {{33, 1, 1}, 2}, {{10, 3, 1}, 2}, {{4, 4, 5}, 1}};
 constexpr uint32_t kUniform = 23;
 
 std::vector<uint32_t> inputs_for(uint32_t threads, uint32_t seed) {
@@ -37,7 +37,7 @@ std::vector<uint32_t> inputs_for(uint32_t threads, uint32_t seed) {
     return inputs;
 }
 
-Outcome run(const std::shared_ptr<const Kernel>& kernel, const Shape& shape,
+Outcome run(const std::shared_ptr<const Kernel>& kernel, const LaunchShape& shape,
             const std::vector<uint32_t>& inputs, ExecutorKind executor) {
     const size_t threads = inputs.size();
     std::vector<uint32_t> in = inputs, sizes{kUniform, uint32_t(shape.group.count())};
@@ -58,7 +58,8 @@ Outcome run(const std::shared_ptr<const Kernel>& kernel, const Shape& shape,
 }
 
 // What the interpreter makes of each threadgroup, one behind the other.
-Outcome expected_outcome(const Block& program, const Shape& shape, const std::vector<uint32_t>& inputs) {
+Outcome expected_outcome(const Block& program, const LaunchShape& shape,
+                         const std::vector<uint32_t>& inputs) {
     Outcome all{{}, {}, std::vector<uint32_t>(kBins)};
     const auto size = ptrdiff_t(shape.group.count());
     for (uint32_t group = 0; group < shape.groups; ++group) {
@@ -85,10 +86,10 @@ std::string difference(const Outcome& expected, const Outcome& actual) {
 }
 
 // False (and a failed test) if an executor does something else than the interpreter.
-bool agrees(const Block& program, std::span<const Shape> shapes) {
+bool agrees(const Block& program, std::span<const LaunchShape> shapes) {
     const auto kernel = text_kernel(structured::to_kernel(program));
     if (kernel == nullptr) return false;
-    for (const Shape& shape : shapes) {
+    for (const LaunchShape& shape : shapes) {
         const auto inputs = inputs_for(uint32_t(shape.group.count()) * shape.groups, 7);
         const Outcome expected = expected_outcome(program, shape, inputs);
         for (const ExecutorKind executor : {ExecutorKind::kVector, ExecutorKind::kFibers}) {
@@ -234,7 +235,7 @@ TEST(StructuredKernels, DirectedOnesAreThoseOfTheInterpreter) {
     size_t number = 0;
     for (const Directed& directed : kDirected) {
         SCOPED_TRACE(directed.name);
-        const std::span<const Shape> shapes(kShapes);
+        const std::span<const LaunchShape> shapes(kLaunchShapes);
         agrees(structured::parse(directed.program),
                kWanted ? shapes : shapes.subspan(number++ % shapes.size(), 1));
     }
@@ -247,7 +248,7 @@ TEST(StructuredKernels, RandomOnesAreThoseOfTheInterpreter) {
         SCOPED_TRACE("INGOT_STRUCTURED_SEED=" + std::to_string(seed));
         const Block program =
             structured::generate(seed, {.simdgroup_functions = seed % 2 == 0, .exchanges = seed % 3 == 0});
-        const Shape shapes[] = {kShapes[seed % std::size(kShapes)], kShapes[1]};
+        const LaunchShape shapes[] = {kLaunchShapes[seed % std::size(kLaunchShapes)], kLaunchShapes[1]};
         failed += !agrees(program, shapes);
     }
     RecordProperty("kernels", int(count));

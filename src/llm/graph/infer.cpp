@@ -5,7 +5,7 @@
 namespace ingot::graph {
 namespace {
 
-constexpr auto kBad = ErrorKind::kInvalidArgument;
+constexpr auto kBadNode = ErrorKind::kInvalidArgument;
 
 // Everything a rule looks at: one node with its operands resolved.
 class Rule {
@@ -50,23 +50,23 @@ class Rule {
 Result<void> Rule::operands() const {
     const OpTraits& op = traits(node_.op);
     if (node_.inputs.size() != op.inputs.size || node_.weights.size() != op.weights.size) {
-        return fail(kBad, "{} inputs and {} weights, {} and {} expected", node_.inputs.size(),
+        return fail(kBadNode, "{} inputs and {} weights, {} and {} expected", node_.inputs.size(),
                     node_.weights.size(), op.inputs.size, op.weights.size);
     }
     for (size_t i = 0; i < op.inputs.size; ++i) {
         const NodeId id = node_.inputs[i];
         if (!id.valid() && !op.inputs[i].optional)
-            return fail(kBad, "input '{}' is missing", op.inputs[i].name);
+            return fail(kBadNode, "input '{}' is missing", op.inputs[i].name);
         if (id.valid() && id.index() >= nodes_.size()) {
-            return fail(kBad, "input '{}' is %{}, which is not built yet", op.inputs[i].name, id.index());
+            return fail(kBadNode, "input '{}' is %{}, which is not built yet", op.inputs[i].name, id.index());
         }
     }
     for (size_t i = 0; i < op.weights.size; ++i) {
         const WeightId id = node_.weights[i];
         if (!id.valid() && !op.weights[i].optional)
-            return fail(kBad, "weight '{}' is missing", op.weights[i].name);
+            return fail(kBadNode, "weight '{}' is missing", op.weights[i].name);
         if (id.valid() && id.index() >= weights_.size()) {
-            return fail(kBad, "weight '{}' is number {} of {}", op.weights[i].name, id.index(),
+            return fail(kBadNode, "weight '{}' is number {} of {}", op.weights[i].name, id.index(),
                         weights_.size());
         }
     }
@@ -76,10 +76,10 @@ Result<void> Rule::operands() const {
 Result<void> Rule::is_f32(size_t role, uint8_t min_rank, uint8_t max_rank) const {
     const Node& x = in(role);
     const std::string_view name = traits(node_.op).inputs[role].name;
-    if (x.type != DType::kF32) return fail(kBad, "'{}' is not f32 data; f32 is accepted", name);
+    if (x.type != DType::kF32) return fail(kBadNode, "'{}' is not f32 data; f32 is accepted", name);
     if (x.shape.rank < min_rank || x.shape.rank > max_rank) {
-        return fail(kBad, "'{}' is {}; {} to {} dimensions are accepted", name, to_string(x.shape), min_rank,
-                    max_rank);
+        return fail(kBadNode, "'{}' is {}; {} to {} dimensions are accepted", name, to_string(x.shape),
+                    min_rank, max_rank);
     }
     return {};
 }
@@ -87,7 +87,7 @@ Result<void> Rule::is_f32(size_t role, uint8_t min_rank, uint8_t max_rank) const
 Result<void> Rule::is_index(size_t role, uint32_t count) const {
     const Node& x = in(role);
     if (x.type != DType::kI32 || x.shape != Shape{count}) {
-        return fail(kBad, "'{}' is {} {}; i32 [{}] is accepted", traits(node_.op).inputs[role].name,
+        return fail(kBadNode, "'{}' is {} {}; i32 [{}] is accepted", traits(node_.op).inputs[role].name,
                     x.type == DType::kI32 ? "i32" : "non-integer", to_string(x.shape), count);
     }
     return {};
@@ -96,8 +96,8 @@ Result<void> Rule::is_index(size_t role, uint32_t count) const {
 Result<void> Rule::is_vector(size_t role, uint32_t length) const {
     const Weight& w = weight(role);
     if (w.rows != 1 || w.cols != length || w.type != QuantType::kF32) {
-        return fail(kBad, "'{}' is {} {} x {}; F32 1 x {} is accepted", w.name, ingot::traits(w.type).name,
-                    w.rows, w.cols, length);
+        return fail(kBadNode, "'{}' is {} {} x {}; F32 1 x {} is accepted", w.name,
+                    ingot::traits(w.type).name, w.rows, w.cols, length);
     }
     return {};
 }
@@ -105,9 +105,9 @@ Result<void> Rule::is_vector(size_t role, uint32_t length) const {
 Result<void> Rule::is_matrix(size_t role, uint32_t rows, uint32_t cols) const {
     const Weight& w = weight(role);
     if (w.cols != cols)
-        return fail(kBad, "'{}' has rows of {} elements; {} are accepted", w.name, w.cols, cols);
+        return fail(kBadNode, "'{}' has rows of {} elements; {} are accepted", w.name, w.cols, cols);
     if (rows != 0 && w.rows != rows)
-        return fail(kBad, "'{}' has {} rows; {} are accepted", w.name, w.rows, rows);
+        return fail(kBadNode, "'{}' has {} rows; {} are accepted", w.name, w.rows, rows);
     return {};
 }
 
@@ -120,7 +120,7 @@ Result<ValueType> Rule::elementwise_pair() const {
     INGOT_TRY(is_f32(0));
     INGOT_TRY(is_f32(1));
     if (in(0).shape != in(1).shape) {
-        return fail(kBad, "operands are {} and {}; equal shapes are accepted", to_string(in(0).shape),
+        return fail(kBadNode, "operands are {} and {}; equal shapes are accepted", to_string(in(0).shape),
                     to_string(in(1).shape));
     }
     return ValueType{DType::kF32, in(0).shape};
@@ -131,7 +131,7 @@ Result<ValueType> Rule::norm(uint8_t rank) const {
     INGOT_TRY(is_vector(0, in(0).shape.last()));
     const float epsilon = node_.as<NormAttrs>().epsilon;
     if (!(epsilon >= 0.0f) || !std::isfinite(epsilon))
-        return fail(kBad, "epsilon is {}; 0 or more is accepted", epsilon);
+        return fail(kBadNode, "epsilon is {}; 0 or more is accepted", epsilon);
     return ValueType{DType::kF32, in(0).shape};
 }
 
@@ -145,7 +145,8 @@ Result<ValueType> Rule::mat_mul() const {
 Result<ValueType> Rule::get_rows() const {
     INGOT_TRY(is_index(0, in(0).shape.rows()));
     const uint32_t rows = in(0).shape[0];
-    if (has_input(1) == has_weight(0)) return fail(kBad, "needs either the input 'x' or the weight 'table'");
+    if (has_input(1) == has_weight(0))
+        return fail(kBadNode, "needs either the input 'x' or the weight 'table'");
     if (has_weight(0)) return ValueType{DType::kF32, {rows, weight(0).cols}};
     INGOT_TRY(is_f32(1, 2, 2));
     return ValueType{DType::kF32, {rows, in(1).shape[1]}};
@@ -153,13 +154,15 @@ Result<ValueType> Rule::get_rows() const {
 
 Result<void> Rule::rotates(const RopeParams& p, uint32_t head_dim, size_t factors_role) const {
     if (p.dims == 0 || p.dims % 2 != 0 || p.dims > head_dim) {
-        return fail(kBad, "rope rotates {} elements; an even number from 2 to the head size {} is accepted",
-                    p.dims, head_dim);
+        return fail(kBadNode,
+                    "rope rotates {} elements; an even number from 2 to the head size {} is accepted", p.dims,
+                    head_dim);
     }
-    if (!(p.base > 1.0f)) return fail(kBad, "rope base is {}; more than 1 is accepted", p.base);
-    if (!(p.factor > 0.0f)) return fail(kBad, "rope scaling factor is {}; more than 0 is accepted", p.factor);
+    if (!(p.base > 1.0f)) return fail(kBadNode, "rope base is {}; more than 1 is accepted", p.base);
+    if (!(p.factor > 0.0f))
+        return fail(kBadNode, "rope scaling factor is {}; more than 0 is accepted", p.factor);
     if (p.scaling == RopeScaling::kYarn && p.original_context == 0) {
-        return fail(kBad, "yarn scaling without the original context length");
+        return fail(kBadNode, "yarn scaling without the original context length");
     }
     if (has_weight(factors_role)) INGOT_TRY(is_vector(factors_role, p.dims / 2));
     return {};
@@ -177,23 +180,23 @@ Result<ValueType> Rule::attn() const {
     const auto& p = node_.as<AttnParams>();
     const Shape& q = in(0).shape;
     if (q[1] != p.heads || q[2] != p.head_dim) {
-        return fail(kBad, "q is {}; [tokens, {}, {}] is accepted", to_string(q), p.heads, p.head_dim);
+        return fail(kBadNode, "q is {}; [tokens, {}, {}] is accepted", to_string(q), p.heads, p.head_dim);
     }
     if (p.kv_heads == 0 || p.heads % p.kv_heads != 0) {
-        return fail(kBad, "{} query heads over {} KV heads; a whole multiple is accepted", p.heads,
+        return fail(kBadNode, "{} query heads over {} KV heads; a whole multiple is accepted", p.heads,
                     p.kv_heads);
     }
     if (in(1).type != DType::kKv || in(1).shape != Shape{p.kv_heads, p.head_dim}) {
-        return fail(kBad, "the KV cells are {}; [{}, {}] is accepted", to_string(in(1).shape), p.kv_heads,
+        return fail(kBadNode, "the KV cells are {}; [{}, {}] is accepted", to_string(in(1).shape), p.kv_heads,
                     p.head_dim);
     }
     const uint32_t nt = q[0], given = in(2).shape.rows();
     if (in(2).type != DType::kI32 || in(2).shape.rank != 1 ||
         (given != nt && given != 2 * nt && given != nt * kMaxMapRuns * 2)) {
-        return fail(kBad, "'window' is {}; i32 [{}] (causal), [{}] (span) or [{}] (map) is accepted",
+        return fail(kBadNode, "'window' is {}; i32 [{}] (causal), [{}] (span) or [{}] (map) is accepted",
                     to_string(in(2).shape), nt, 2 * nt, nt * kMaxMapRuns * 2);
     }
-    if (!(p.scale > 0.0f)) return fail(kBad, "scale is {}; more than 0 is accepted", p.scale);
+    if (!(p.scale > 0.0f)) return fail(kBadNode, "scale is {}; more than 0 is accepted", p.scale);
     return ValueType{DType::kF32, {nt, p.heads * p.head_dim}};
 }
 
@@ -204,7 +207,7 @@ Result<ValueType> Rule::store() const {
     const Shape expected{in(0).shape[0], p.kv_heads, p.head_dim};
     for (size_t role : {0, 1}) {
         if (in(role).shape != expected) {
-            return fail(kBad, "'{}' is {}; {} is accepted", traits(node_.op).inputs[role].name,
+            return fail(kBadNode, "'{}' is {}; {} is accepted", traits(node_.op).inputs[role].name,
                         to_string(in(role).shape), to_string(expected));
         }
     }
@@ -214,7 +217,8 @@ Result<ValueType> Rule::store() const {
 
 Result<ValueType> Rule::load() const {
     const auto& p = node_.as<KvAttrs>();
-    if (p.kv_heads == 0 || p.head_dim == 0) return fail(kBad, "{} KV heads of {}", p.kv_heads, p.head_dim);
+    if (p.kv_heads == 0 || p.head_dim == 0)
+        return fail(kBadNode, "{} KV heads of {}", p.kv_heads, p.head_dim);
     if (has_input(0)) {
         const Node& after = in(0);
         uint32_t layer = p.layer;
@@ -226,10 +230,11 @@ Result<ValueType> Rule::load() const {
             layer = qkv.layer;
             stored = {qkv.kv_heads, qkv.head_dim};
         } else {
-            return fail(kBad, "'after' is {}; an op that stores K and V is accepted", to_string(after.op));
+            return fail(kBadNode, "'after' is {}; an op that stores K and V is accepted",
+                        to_string(after.op));
         }
         if (layer != p.layer || stored != Shape{p.kv_heads, p.head_dim}) {
-            return fail(kBad, "layer {} stores {}; layer {} with [{}, {}] is accepted", layer,
+            return fail(kBadNode, "layer {} stores {}; layer {} with [{}, {}] is accepted", layer,
                         to_string(stored), p.layer, p.kv_heads, p.head_dim);
         }
     }
@@ -239,22 +244,22 @@ Result<ValueType> Rule::load() const {
 Result<ValueType> Rule::declared() const {
     if (node_.op == Op::kInput) {
         if (node_.shape.count() == 0)
-            return fail(kBad, "an input of shape {}; no dimension may be 0", to_string(node_.shape));
-        if (node_.type == DType::kKv) return fail(kBad, "KV regions are not inputs");
+            return fail(kBadNode, "an input of shape {}; no dimension may be 0", to_string(node_.shape));
+        if (node_.type == DType::kKv) return fail(kBadNode, "KV regions are not inputs");
         return ValueType{node_.type, node_.shape};
     }
     const Shape& from = in(0).shape;
-    if (in(0).type == DType::kKv) return fail(kBad, "KV regions have no views");
+    if (in(0).type == DType::kKv) return fail(kBadNode, "KV regions have no views");
     if (node_.op == Op::kReshape) {
         if (node_.shape.count() != from.count()) {
-            return fail(kBad, "{} elements can't become {}", to_string(from), to_string(node_.shape));
+            return fail(kBadNode, "{} elements can't become {}", to_string(from), to_string(node_.shape));
         }
     } else {
         const uint64_t end = uint64_t(node_.as<ViewAttrs>().first_row) + node_.shape.rows();
         Shape expected = from;
         expected.dims[0] = node_.shape.rows();
         if (node_.shape != expected || end > from.rows() || node_.shape.rows() == 0) {
-            return fail(kBad, "rows {} to {} of {} as {}; rows inside it are accepted",
+            return fail(kBadNode, "rows {} to {} of {} as {}; rows inside it are accepted",
                         node_.as<ViewAttrs>().first_row, end, to_string(from), to_string(node_.shape));
         }
     }
@@ -267,12 +272,13 @@ Result<ValueType> Rule::permute() const {
     uint32_t seen = 0;
     const auto& axes = node_.as<PermuteAttrs>().axes;
     for (size_t i = 0; i < 3; ++i) {
-        if (axes[i] > 2) return fail(kBad, "axis {}; 0, 1 and 2 are accepted", axes[i]);
+        if (axes[i] > 2) return fail(kBadNode, "axis {}; 0, 1 and 2 are accepted", axes[i]);
         seen |= 1u << axes[i];
         out.dims[i] = in(0).shape[axes[i]];
     }
     if (seen != 7)
-        return fail(kBad, "axes {} {} {}; each of 0, 1 and 2 once is accepted", axes[0], axes[1], axes[2]);
+        return fail(kBadNode, "axes {} {} {}; each of 0, 1 and 2 once is accepted", axes[0], axes[1],
+                    axes[2]);
     return ValueType{DType::kF32, out};
 }
 
@@ -343,7 +349,7 @@ Result<ValueType> Rule::run() const {
         case Op::kFusedFFN:
             return fused_ffn();
     }
-    return fail(kBad, "unknown op {}", int(node_.op));
+    return fail(kBadNode, "unknown op {}", int(node_.op));
 }
 
 }  // namespace

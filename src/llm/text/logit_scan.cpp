@@ -6,14 +6,14 @@
 namespace ingot {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLargest = std::numeric_limits<float>::infinity();
 constexpr size_t kBlock = 128;
 
 // Independent maxima of every eighth logit: a loop that compilers turn into vectors.
 float largest_of_block(std::span<const float> block) {
     constexpr size_t kLanes = 8;
     float lanes[kLanes];
-    std::fill(lanes, lanes + kLanes, -kInfinity);
+    std::fill(lanes, lanes + kLanes, -kLargest);
     size_t i = 0;
     for (; i + kLanes <= block.size(); i += kLanes) {
         for (size_t lane = 0; lane < kLanes; ++lane) {
@@ -31,7 +31,7 @@ std::span<const float> block_at(std::span<const float> logits, size_t first) {
 }  // namespace
 
 size_t first_unusable(std::span<const float> logits) {
-    const auto unusable = [](float logit) { return !(logit < kInfinity); };
+    const auto unusable = [](float logit) { return !(logit < kLargest); };
     for (size_t first = 0; first < logits.size(); first += kBlock) {
         const std::span<const float> block = block_at(logits, first);
         unsigned any = 0;
@@ -43,7 +43,7 @@ size_t first_unusable(std::span<const float> logits) {
 }
 
 size_t index_of_largest(std::span<const float> logits) {
-    float largest = -kInfinity;
+    float largest = -kLargest;
     size_t best_block = 0;
     for (size_t first = 0; first < logits.size(); first += kBlock) {
         const float of_block = largest_of_block(block_at(logits, first));

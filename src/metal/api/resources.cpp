@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/round_up.h"
 #include "metal/api/objects.h"
 
 namespace ingot::metal::api {
@@ -16,10 +17,6 @@ constexpr uint64_t kHeapAlignment = 256;
 uint64_t page_bytes() {
     return uint64_t(::sysconf(_SC_PAGESIZE));
 }
-uint64_t round_up(uint64_t value, uint64_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 HeapImpl& impl(const MTL::Heap* heap) {
     return *static_cast<HeapImpl*>(const_cast<MTL::Heap*>(heap));
 }
@@ -66,14 +63,14 @@ MTL::Buffer* buffer_in_heap(HeapImpl& heap, uint64_t length, MTL::ResourceOption
     buffer->options = options;
     buffer->heap = &heap;
     heap.retain();
-    heap.taken[offset] = round_up(length, kHeapAlignment);
+    heap.taken[offset] = ingot::round_up(length, kHeapAlignment);
     return buffer;
 }
 
 }  // namespace
 
 std::shared_ptr<Memory> allocate(DeviceImpl& device, uint64_t size_bytes) {
-    const uint64_t mapped = round_up(std::max<uint64_t>(size_bytes, 1), page_bytes());
+    const uint64_t mapped = ingot::round_up(std::max<uint64_t>(size_bytes, 1), page_bytes());
     void* address =
         ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == MAP_FAILED) return nullptr;
@@ -160,7 +157,7 @@ Buffer* Device::newBuffer(const void* pointer, NS::UInteger length, ResourceOpti
 }
 
 SizeAndAlign Device::heapBufferSizeAndAlign(NS::UInteger length, ResourceOptions) {
-    return {round_up(length, kHeapAlignment), kHeapAlignment};
+    return {ingot::round_up(length, kHeapAlignment), kHeapAlignment};
 }
 
 Heap* Device::newHeap(const HeapDescriptor* descriptor) {
@@ -184,7 +181,7 @@ ResidencySet* Device::newResidencySet(const ResidencySetDescriptor* descriptor, 
 
 NS::UInteger Allocation::allocatedSize() const {
     if (const auto* buffer = dynamic_cast<const BufferImpl*>(this)) {
-        return buffer->heap ? round_up(buffer->length, kHeapAlignment) : buffer->memory->size_bytes;
+        return buffer->heap ? ingot::round_up(buffer->length, kHeapAlignment) : buffer->memory->size_bytes;
     }
     const auto* heap = dynamic_cast<const HeapImpl*>(this);
     return heap ? heap->memory->size_bytes : 0;
@@ -320,7 +317,7 @@ NS::UInteger Heap::maxAvailableSize(NS::UInteger alignment) {
     const std::scoped_lock lock(heap.mutex);
     NS::UInteger largest = 0;
     for_each_gap(heap, [&](uint64_t offset, uint64_t bytes) {
-        const uint64_t skipped = round_up(offset, std::max<uint64_t>(alignment, 1)) - offset;
+        const uint64_t skipped = ingot::round_up(offset, std::max<uint64_t>(alignment, 1)) - offset;
         if (bytes > skipped) largest = std::max<NS::UInteger>(largest, bytes - skipped);
         return false;
     });
@@ -330,7 +327,7 @@ NS::UInteger Heap::maxAvailableSize(NS::UInteger alignment) {
 Buffer* Heap::newBuffer(NS::UInteger length, ResourceOptions options) {
     HeapImpl& heap = impl(this);
     const std::scoped_lock lock(heap.mutex);
-    const uint64_t wanted = round_up(std::max<uint64_t>(length, 1), kHeapAlignment);
+    const uint64_t wanted = ingot::round_up(std::max<uint64_t>(length, 1), kHeapAlignment);
     Buffer* buffer = nullptr;
     for_each_gap(heap, [&](uint64_t offset, uint64_t bytes) {
         if (bytes < wanted) return false;

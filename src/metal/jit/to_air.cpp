@@ -11,7 +11,6 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/PassManager.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -23,6 +22,7 @@
 
 #include "metal/exec/air_form.h"
 #include "metal/jit/address_spaces.h"
+#include "metal/jit/analyses.h"
 #include "metal/jit/convergence.h"
 #include "metal/jit/define_arithmetic.h"
 #include "metal/jit/import_module.h"
@@ -292,45 +292,29 @@ void drop_unused_constants(llvm::Module& module) {
     }
 }
 
-class Optimiser {
-  public:
-    Optimiser() {
-        builder_.registerModuleAnalyses(modules_);
-        builder_.registerCGSCCAnalyses(sccs_);
-        builder_.registerFunctionAnalyses(functions_);
-        builder_.registerLoopAnalyses(loops_);
-        builder_.crossRegisterProxies(loops_, functions_, sccs_, modules_);
-    }
-    void run(llvm::Module& module) {
-        constexpr unsigned kGeneric = 0;
-        llvm::ModulePassManager passes;
-        passes.addPass(llvm::GlobalDCEPass());
-        // A function that calls itself last is a loop, also for Apple's compiler.
-        llvm::FunctionPassManager loops;
-        loops.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-        loops.addPass(llvm::SimplifyCFGPass());
-        loops.addPass(llvm::TailCallElimPass());
-        passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(loops)));
-        passes.addPass(builder_.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O1,
-                                                                  llvm::ThinOrFullLTOPhase::None));
-        llvm::FunctionPassManager finish;
-        finish.addPass(llvm::InferAddressSpacesPass(kGeneric));
-        finish.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-        finish.addPass(llvm::EarlyCSEPass(true));
-        finish.addPass(llvm::InstCombinePass());
-        finish.addPass(llvm::SimplifyCFGPass());
-        passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(finish)));
-        passes.addPass(llvm::GlobalDCEPass());
-        passes.run(module, modules_);
-    }
-
-  private:
-    llvm::LoopAnalysisManager loops_;
-    llvm::FunctionAnalysisManager functions_;
-    llvm::CGSCCAnalysisManager sccs_;
-    llvm::ModuleAnalysisManager modules_;
-    llvm::PassBuilder builder_;
-};
+void simplify(llvm::Module& module) {
+    constexpr unsigned kGeneric = 0;
+    Analyses analyses;
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::GlobalDCEPass());
+    // A function that calls itself last is a loop, also for Apple's compiler.
+    llvm::FunctionPassManager loops;
+    loops.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    loops.addPass(llvm::SimplifyCFGPass());
+    loops.addPass(llvm::TailCallElimPass());
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(loops)));
+    passes.addPass(analyses.builder.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O1,
+                                                                      llvm::ThinOrFullLTOPhase::None));
+    llvm::FunctionPassManager finish;
+    finish.addPass(llvm::InferAddressSpacesPass(kGeneric));
+    finish.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    finish.addPass(llvm::EarlyCSEPass(true));
+    finish.addPass(llvm::InstCombinePass());
+    finish.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(finish)));
+    passes.addPass(llvm::GlobalDCEPass());
+    passes.run(module, analyses.modules);
+}
 
 // Metal has none; compiled libraries that have it run (inline_all.cpp), sources are told.
 Result<void> refuse_recursion(llvm::Module& module) {
@@ -352,7 +336,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
     drop_invariant_markers(module);
     define_arithmetic(module);
     mark_convergent(module);
-    Optimiser().run(module);
+    simplify(module);
     INGOT_TRY(refuse_recursion(module));
     // Threadgroup variables stay external: later optimisers mustn't reason about who writes them either.
     for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals())) {

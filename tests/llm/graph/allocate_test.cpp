@@ -3,7 +3,7 @@
 #include "llm/graph/reference_backend.h"
 #include "llm/graph/verify.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -134,4 +134,4 @@ TEST(AllocationVerifier, FindsAValueWhoseMemoryWasGivenAwayTooEarly) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

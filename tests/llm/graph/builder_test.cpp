@@ -2,7 +2,7 @@
 
 #include "llm/graph/fixture.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -111,4 +111,4 @@ TEST_F(Builder, AttentionChecksHeadsAndWhatTheLayerStores) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -12,7 +12,7 @@
 #include "llm/graph/fixture.h"
 #include "llm/graph/reference_backend.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -234,4 +234,4 @@ TEST(Executor, EveryDistinctGraphIsDrawnOnce) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

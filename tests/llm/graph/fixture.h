@@ -12,7 +12,7 @@
 #include "llm/graph/executor.h"
 #include "llm/graph/text.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 
 // Values around 0, the same for the same seed.
 inline std::vector<float> random_values(size_t count, uint32_t seed, float scale = 1.0f) {
@@ -95,4 +95,4 @@ inline std::vector<int32_t> iota(int32_t first, size_t count) {
     return values;
 }
 
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -8,7 +8,7 @@
 #include "llm/graph/reference_backend.h"
 #include "llm/graph/verify.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -394,4 +394,4 @@ output %5
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/half.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 
 using namespace graph;
 
@@ -369,4 +369,4 @@ void ReferenceBackend::run_node(const Recorded& program, const BoundNode& bound)
     if (!out.empty()) std::memcpy(floats(bound.out), out.data(), out.size() * sizeof(float));
 }
 
-}  // namespace ingot::testing
+}  // namespace ingot::tests

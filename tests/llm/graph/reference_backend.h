@@ -11,7 +11,7 @@
 
 #include "llm/backend/backend.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 
 class ReferenceBackend final : public Backend {
   public:
@@ -68,4 +68,4 @@ class ReferenceBackend final : public Backend {
 // Values of a weight, dequantized.
 std::vector<float> weight_values(const graph::Weight& weight);
 
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -6,9 +6,9 @@ namespace ingot::kv {
 namespace {
 
 using graph::WindowMode;
-using testing::error_of;
-using testing::iota;
-using testing::value_of;
+using tests::error_of;
+using tests::iota;
+using tests::value_of;
 using Runs = std::vector<Run>;
 
 Placement append(Cells& cells, std::vector<Continuation> batch) {

@@ -18,13 +18,13 @@ constexpr uint32_t kCasesCells = 600;  // more than are on the host at a time
 inline LayerCells case_layer(Backend& backend, Format format, graph::RopeStyle style) {
     LayerCells made{.layer = {0, 2, 48}, .backend = &backend, .turns = true, .rope = {}, .factors = {}};
     made.rope = {.style = style, .dims = 32, .base = 500.0f};
-    testing::expect_ok(backend.ensure_kv({&made.layer, 1}, format, kCasesCells));
+    tests::expect_ok(backend.ensure_kv({&made.layer, 1}, format, kCasesCells));
     return made;
 }
 
 inline std::vector<std::byte> all_rows(Backend& backend, KvSide side, Format format) {
     std::vector<std::byte> rows(kCasesCells * row_bytes(format, 96));
-    testing::expect_ok(backend.read_kv(0, side, 0, rows));
+    tests::expect_ok(backend.read_kv(0, side, 0, rows));
     return rows;
 }
 
@@ -37,8 +37,8 @@ inline void expect_moves_in_both_directions(Backend& backend, Format format) {
     for (const RowMove& move :
          {RowMove{10, 3, 500}, {3, 10, 500}, {0, 300, 300}, {599, 0, 1}, {40, 39, 260}}) {
         for (const KvSide side : {KvSide::kKey, KvSide::kValue})
-            testing::expect_ok(backend.write_kv(0, side, 0, rows));
-        testing::expect_ok(move_rows({&layer, 1}, format, {&move, 1}));
+            tests::expect_ok(backend.write_kv(0, side, 0, rows));
+        tests::expect_ok(move_rows({&layer, 1}, format, {&move, 1}));
         std::vector<std::byte> expected = rows;
         for (uint32_t i = 0; i < move.length; ++i)
             std::memcpy(&expected[(move.to + i) * row], &rows[(move.from + i) * row], row);
@@ -60,7 +60,7 @@ inline void expect_keys_turn(Backend& backend, Format format, double bar) {
     for (const graph::RopeStyle style : {graph::RopeStyle::kInterleaved, graph::RopeStyle::kNeox}) {
         const LayerCells layer = case_layer(backend, format, style);
         const QuantTraits& type = traits(stored_type(format));
-        std::vector<float> values = testing::random_values(4 * 96, 5);
+        std::vector<float> values = tests::random_values(4 * 96, 5);
         const size_t row = row_bytes(format, 96);
         std::vector<std::byte> rows(4 * row);
         for (size_t c = 0; c < 4; ++c) {
@@ -68,13 +68,13 @@ inline void expect_keys_turn(Backend& backend, Format format, double bar) {
             type.dequantize(&rows[c * row], &values[c * 96], 96);
         }
         for (const KvSide side : {KvSide::kKey, KvSide::kValue})
-            testing::expect_ok(backend.write_kv(0, side, 20, rows));
+            tests::expect_ok(backend.write_kv(0, side, 20, rows));
         const Run cells[] = {{21, 1}, {22, 1}};
-        testing::expect_ok(turn_keys({&layer, 1}, format, cells, -300));
+        tests::expect_ok(turn_keys({&layer, 1}, format, cells, -300));
         std::vector<std::byte> after(rows.size());
-        testing::expect_ok(backend.read_kv(0, KvSide::kValue, 20, after));
+        tests::expect_ok(backend.read_kv(0, KvSide::kValue, 20, after));
         EXPECT_TRUE(after == rows) << "values don't turn";
-        testing::expect_ok(backend.read_kv(0, KvSide::kKey, 20, after));
+        tests::expect_ok(backend.read_kv(0, KvSide::kKey, 20, after));
         for (size_t c = 0; c < 4; ++c) {
             std::vector<double> expected(&values[c * 96], &values[c * 96] + 96);
             for (size_t head = 0; head < 2 && (c == 1 || c == 2); ++head) {

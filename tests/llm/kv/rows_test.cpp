@@ -7,9 +7,7 @@ namespace {
 
 class CpuRows : public ::testing::TestWithParam<Format> {
   protected:
-    std::unique_ptr<Backend> cpu() const {
-        return testing::value_of(cpu::CpuBackend::create({.threads = 1}));
-    }
+    std::unique_ptr<Backend> cpu() const { return tests::value_of(cpu::CpuBackend::create({.threads = 1})); }
 };
 
 TEST_P(CpuRows, TrapOverlappingMovesInBothDirections) {
@@ -28,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(, CpuRows, ::testing::Values(Format::kF32, Format::kF16
 
 // A compiled graph says which layers turn their keys how, fused or not.
 TEST(CellsOf, AGraphNamesLayersAndRotations) {
-    testing::Weights weights;
+    tests::Weights weights;
     const graph::WeightId factors = weights.add("factors", 1, 8, QuantType::kF32, 1.0f);
     graph::GraphBuilder b({.tokens = 2}, weights.table());
     const graph::NodeId k = b.input("k", graph::DType::kF32, {2, 1, 24});
@@ -36,12 +34,12 @@ TEST(CellsOf, AGraphNamesLayersAndRotations) {
     b.kv_store(3, b.rope(k, b.positions(), rope, factors), k);
     b.kv_store(4, k, k);
     b.output(b.scale(k, 1.0f));
-    const graph::Graph graph = testing::value_of(std::move(b).finish());
-    const auto cpu = testing::value_of(cpu::CpuBackend::create({.threads = 1}));
+    const graph::Graph graph = tests::value_of(std::move(b).finish());
+    const auto cpu = tests::value_of(cpu::CpuBackend::create({.threads = 1}));
     Backend* const backends[] = {cpu.get()};
     graph::Executor executor(
         {cpu.get()}, [&](const graph::GraphParams&) { return Result<graph::Graph>(graph); }, {.kv_cells = 4});
-    testing::expect_ok(executor.prepare({.tokens = 2}));
+    tests::expect_ok(executor.prepare({.tokens = 2}));
     const auto layers = cells_of(*executor.find({.tokens = 2}), backends);
     ASSERT_EQ(2u, layers.size());
     EXPECT_EQ((KvLayer{3, 1, 24}), layers[0].layer);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::string_view kPlain =
+constexpr std::string_view kPlainTemplate =
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt "
     "%}<assistant>{% endif %}";
 // Thinking is shown for the last message only, as many templates do.
@@ -63,7 +63,7 @@ class Cache {
 };
 
 TEST(ChatSession, ATurnPrefillsOnlyItsDelta) {
-    Cache chat(kPlain);
+    Cache chat(kPlainTemplate);
     EXPECT_EQ("<user>Hi\n<assistant>", chat.turn("Hi", "Hello!"));
     EXPECT_EQ("!\n<user>More\n<assistant>", chat.turn("More", "Sure."));
     EXPECT_EQ("\n<user>And\n<assistant>", chat.turn("And", "Yes", 0).substr(1))
@@ -85,7 +85,7 @@ TEST(ChatSession, ATemplatesThinkingBlockChangesTheRenderedHistoryOfEarlierTurns
 }
 
 TEST(ChatSession, ASystemMessageIsPutInFrontAndItsChangeEvaluatesWhatFollows) {
-    Cache chat(kPlain);
+    Cache chat(kPlainTemplate);
     chat.session.set_system("Be kind");
     EXPECT_EQ("<system>Be kind\n<user>Hi\n<assistant>", chat.turn("Hi", "Hello!"));
     chat.session.set_system("Be terse");
@@ -96,7 +96,7 @@ TEST(ChatSession, ASystemMessageIsPutInFrontAndItsChangeEvaluatesWhatFollows) {
 }
 
 TEST(ChatSession, MakingAnAnswerAgainEvaluatesOneTokenOnly) {
-    Cache chat(kPlain);
+    Cache chat(kPlainTemplate);
     chat.turn("Hi", "Hello!");
     ASSERT_TRUE(chat.session.take_back_answer());
     EXPECT_EQ(">", chat.again("Hey there"));
@@ -105,7 +105,7 @@ TEST(ChatSession, MakingAnAnswerAgainEvaluatesOneTokenOnly) {
 }
 
 TEST(ChatSession, NothingCanBeMadeAgainBeforeTheFirstQuestion) {
-    Cache chat(kPlain);
+    Cache chat(kPlainTemplate);
     EXPECT_FALSE(chat.session.take_back_answer());
     chat.turn("Hi", "Hello!");
     chat.session.clear();
@@ -113,7 +113,7 @@ TEST(ChatSession, NothingCanBeMadeAgainBeforeTheFirstQuestion) {
 }
 
 TEST(ChatSession, AfterClearingTheCommonStartIsUsedAgain) {
-    Cache chat(kPlain);
+    Cache chat(kPlainTemplate);
     chat.session.set_system("Be kind");
     chat.turn("Hi", "Hello!");
     chat.session.clear();
@@ -121,13 +121,13 @@ TEST(ChatSession, AfterClearingTheCommonStartIsUsedAgain) {
 }
 
 TEST(ChatSession, ACacheThatLostItsEndIsFilledAgain) {
-    Cache chat(kPlain);
+    Cache chat(kPlainTemplate);
     chat.turn("Hi", "Hello!", 6);  // stopped before any answer token was evaluated
     EXPECT_EQ("Hello!\n<user>More\n<assistant>", chat.turn("More", "Sure."));
 }
 
 TEST(ChatSession, AFullContextIsAnErrorThatSaysSoAndDropsNothing) {
-    Cache chat(kPlain, 40);
+    Cache chat(kPlainTemplate, 40);
     EXPECT_EQ("<user>Hi\n<assistant>", chat.turn("Hi", "Hello!"));
     EXPECT_THAT(chat.turn("What now?", "?"),
                 HasSubstr("has 54 tokens, which leaves no room for an answer in a context of 40"));

@@ -23,7 +23,7 @@ const Json& golden() {
     return data;
 }
 
-Result<std::string> render(const std::string& source) {
+Result<std::string> render_case(const std::string& source) {
     INGOT_ASSIGN(const ChatTemplate parsed, ChatTemplate::parse(source));
     return parsed.render(golden()["variables"], test::reference_time());
 }
@@ -37,7 +37,7 @@ TEST_P(Golden, AgreesWithPython) {
         ++seen;
         const std::string source = expected["source"];
         SCOPED_TRACE(source);
-        const Result<std::string> text = render(source);
+        const Result<std::string> text = render_case(source);
         if (expected.contains("text")) {
             ASSERT_TRUE(text) << text.error().describe();
             EXPECT_EQ(expected["text"].get<std::string>(), *text);

@@ -10,7 +10,7 @@
 namespace ingot::tokenizer_test {
 namespace {
 
-constexpr EncodeOptions kPlain{.add_special = false, .parse_special = false};
+constexpr EncodeOptions kTextOnly{.add_special = false, .parse_special = false};
 constexpr EncodeOptions kSpecialNames{.add_special = false, .parse_special = true};
 
 void expect_golden(const std::string& name, EncodeOptions options) {
@@ -30,7 +30,7 @@ TEST(TokenizerGolden, BytePairIdsEqualThoseOfHuggingFace) {
     expect_golden("tiny-bpe", kSpecialNames);
 }
 TEST(TokenizerGolden, SentencePieceIdsEqualThoseOfSentencepiece) {
-    expect_golden("tiny-spm", kPlain);
+    expect_golden("tiny-spm", kTextOnly);
 }
 
 // Characters of every kind that the splitting rules tell apart, and stretches that look like special tokens.
@@ -83,7 +83,7 @@ TEST(TokenizerRoundTrip, EveryCodePointSurvives) {
             if ((point >= 0xD800 && point < 0xE000) || point == 0x2581) continue;
             append_utf8(text, point);
         }
-        const auto ids = tokenizer.encode(text, kPlain);
+        const auto ids = tokenizer.encode(text, kTextOnly);
         ASSERT_TRUE(ids) << ids.error().describe();
         EXPECT_EQ(text, tokenizer.decode(*ids)) << name;
     }

@@ -7,14 +7,14 @@
 namespace ingot::jinja {
 namespace {
 
-struct Scope {
+struct NameScope {
     bool conditional = false;  // inside of an `if`, so that names may be unknown
     bool in_loop = false;
 };
 
 class Checker {
   public:
-    Result<void> body(const Body& statements, Scope scope) {
+    Result<void> body(const Body& statements, NameScope scope) {
         for (const Statement& statement : statements) {
             INGOT_TRY(std::visit([&](const auto& node) { return check(node, statement.at, scope); },
                                  statement.node));
@@ -23,16 +23,20 @@ class Checker {
     }
 
   private:
-    static Scope inner(Scope scope) { return {false, scope.in_loop}; }
+    static NameScope inner(NameScope scope) { return {false, scope.in_loop}; }
 
-    Result<void> check(const DataStatement&, Position, Scope) { return {}; }
-    Result<void> check(const OutputStatement& node, Position, Scope scope) { return expr(node.value, scope); }
-    Result<void> check(const SetStatement& node, Position, Scope scope) { return expr(node.value, scope); }
-    Result<void> check(const SetBlockStatement& node, Position, Scope scope) {
+    Result<void> check(const DataStatement&, Position, NameScope) { return {}; }
+    Result<void> check(const OutputStatement& node, Position, NameScope scope) {
+        return expr(node.value, scope);
+    }
+    Result<void> check(const SetStatement& node, Position, NameScope scope) {
+        return expr(node.value, scope);
+    }
+    Result<void> check(const SetBlockStatement& node, Position, NameScope scope) {
         INGOT_TRY(expr(node.filter, inner(scope)));
         return body(node.body, inner(scope));
     }
-    Result<void> check(const IfStatement& node, Position, Scope scope) {
+    Result<void> check(const IfStatement& node, Position, NameScope scope) {
         scope.conditional = true;
         for (const auto& [test, statements] : node.branches) {
             INGOT_TRY(expr(test, scope));
@@ -40,26 +44,26 @@ class Checker {
         }
         return body(node.otherwise, scope);
     }
-    Result<void> check(const ForStatement& node, Position, Scope scope) {
+    Result<void> check(const ForStatement& node, Position, NameScope scope) {
         INGOT_TRY(expr(node.iterable, scope));
         INGOT_TRY(expr(node.condition, inner(scope)));
         INGOT_TRY(body(node.body, {false, true}));
         return body(node.otherwise, inner(scope));
     }
-    Result<void> check(const WithStatement& node, Position, Scope scope) {
+    Result<void> check(const WithStatement& node, Position, NameScope scope) {
         for (const auto& [target, value] : node.assignments) INGOT_TRY(expr(value, inner(scope)));
         return body(node.body, inner(scope));
     }
-    Result<void> check(const FilterBlockStatement& node, Position, Scope scope) {
+    Result<void> check(const FilterBlockStatement& node, Position, NameScope scope) {
         INGOT_TRY(expr(node.filter, inner(scope)));
         return body(node.body, inner(scope));
     }
-    Result<void> check(const MacroStatement& node, Position, Scope) { return macro(*node.macro); }
-    Result<void> check(const CallBlockStatement& node, Position, Scope scope) {
+    Result<void> check(const MacroStatement& node, Position, NameScope) { return macro(*node.macro); }
+    Result<void> check(const CallBlockStatement& node, Position, NameScope scope) {
         INGOT_TRY(expr(node.call, scope));
         return macro(*node.caller);
     }
-    Result<void> check(const LoopControlStatement& node, Position at, Scope scope) {
+    Result<void> check(const LoopControlStatement& node, Position at, NameScope scope) {
         if (scope.in_loop) return {};
         return Failure(Error{ErrorKind::kCorrupt,
                              fmt::format("'{}' outside of a loop", node.is_break ? "break" : "continue"),
@@ -71,10 +75,10 @@ class Checker {
         return body(declaration.body, {});
     }
 
-    Result<void> expr(const ExprPtr& expression, Scope scope) {
+    Result<void> expr(const ExprPtr& expression, NameScope scope) {
         return expression ? expr(*expression, scope) : Result<void>{};
     }
-    Result<void> expr(const Expr& expression, Scope scope) {
+    Result<void> expr(const Expr& expression, NameScope scope) {
         if (std::holds_alternative<ConditionalExpr>(expression.node)) scope.conditional = true;
         const auto* const filter = std::get_if<FilterExpr>(&expression.node);
         const auto* const test = std::get_if<TestExpr>(&expression.node);

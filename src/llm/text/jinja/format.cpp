@@ -15,10 +15,6 @@ Result<void> refuse_markup(const Value& pattern) {
     return fail(ErrorKind::kUnsupported, "formatting escaped text isn't supported");
 }
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 // Reads digits from `pos` on; at most seven, which is wider than any output may be.
 Result<int64_t> read_number(std::string_view text, size_t& pos) {
     int64_t number = 0;

@@ -12,10 +12,6 @@ constexpr std::string_view kOperators[] = {"//", "**", "==", "!=", ">=", "<=", "
                                            "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
                                            ">",  "<",  "=",  ".",  ":",  "|",  ",", ";"};
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 // \r\n and \r become \n; one line end at the end of the template is dropped.
 std::string normalize(std::string_view source) {
     std::string out;

@@ -34,6 +34,10 @@ enum class CharClass {
     kWord
 };
 bool char_is(char32_t code, CharClass what);
+// 0 to 9, as the language's own numbers are written.
+constexpr bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 // True if the text isn't empty and all of it is of the class.
 bool all_chars_are(std::string_view text, CharClass what);
 

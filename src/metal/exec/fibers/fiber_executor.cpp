@@ -25,8 +25,6 @@ namespace {
 constexpr size_t kDefaultStackBytes = 56 * 1024;
 constexpr size_t kLanesSpillBytes = 1024 * 1024;  // 32 threads' registers spill into one frame
 constexpr size_t kSpillBytes = 32 * 1024;  // what a kernel's frame may take beyond its private variables
-// Threadgroup memory has so much unmapped room on both sides that no 32-bit index times 16 bytes leaves it.
-constexpr size_t kFenceBytes = size_t{1} << 36;
 constexpr size_t kArenaBytes = 128 * 1024;
 constexpr size_t kMaxFindings = 16;
 

@@ -4,6 +4,7 @@
 // it.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -74,5 +75,11 @@ struct Group {
     void* worker;                         // the runtime's own record
     uint64_t stacks_begin, stacks_bytes;  // where the stacks of all the group's fibers lie
 };
+
+// visit(lane) for each set bit of a mask, in order.
+template <typename Visit>
+void for_each_lane(uint32_t mask, Visit visit) {
+    for (; mask != 0; mask &= mask - 1) visit(uint32_t(std::countr_zero(mask)));
+}
 
 }  // namespace ingot::metal::fibers

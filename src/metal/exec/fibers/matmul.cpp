@@ -87,7 +87,7 @@ struct Operand {
     explicit Operand(uint32_t code) : type(TensorType(code & 0xFF)), is_view((code & 0x100) != 0) {}
 };
 
-struct Call {
+struct MatmulCall {
     const MatmulDescriptor* descriptor;
     Operand left, right, destination;
     CooperativeLayout layout;
@@ -109,7 +109,7 @@ const TensorView& view_of(const uint64_t* pointers, uint32_t mask) {
 template <typename Number>
 class Product {
   public:
-    Product(const Call& call, const Pointers& at) : call_(call), d_(*call.descriptor), at_(at) {}
+    Product(const MatmulCall& call, const Pointers& at) : call_(call), d_(*call.descriptor), at_(at) {}
     void run();
 
   private:
@@ -132,7 +132,7 @@ class Product {
     Dense<const Number> left(int k, int count);
     const Number* right(int k, int count);
 
-    const Call& call_;
+    const MatmulCall& call_;
     const MatmulDescriptor& d_;
     const Pointers& at_;
     Rectangle part_{};
@@ -260,7 +260,7 @@ void Product<Number>::run() {
     }
 }
 
-void run(const Call& call, const Pointers& at) {
+void run(const MatmulCall& call, const Pointers& at) {
     if (is_integer(call.left.type) && is_integer(call.right.type)) {
         Product<int32_t>(call, at).run();
     } else {
@@ -269,7 +269,7 @@ void run(const Call& call, const Pointers& at) {
 }
 
 void run_for_simdgroup(Simdgroup* s, uint32_t mask, const void* argument) {
-    const Call& call = *static_cast<const Call*>(argument);
+    const MatmulCall& call = *static_cast<const MatmulCall*>(argument);
     const uint32_t simdgroups = uint32_t(call.threads) / kSimdWidth;
     run(call, {s->in, s->in2, s->out, mask, int(s->index % simdgroups)});
 }
@@ -282,12 +282,12 @@ extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
                                uint32_t left_code, const void* right, uint32_t right_code, void* destination,
                                uint32_t destination_code, uint32_t threads, uint32_t layout) {
     using namespace ingot::metal::fibers;
-    const Call call{descriptor,
-                    Operand(left_code),
-                    Operand(right_code),
-                    Operand(destination_code),
-                    ingot::metal::CooperativeLayout(layout),
-                    int(threads)};
+    const MatmulCall call{descriptor,
+                          Operand(left_code),
+                          Operand(right_code),
+                          Operand(destination_code),
+                          ingot::metal::CooperativeLayout(layout),
+                          int(threads)};
     const uint64_t pointers[3] = {reinterpret_cast<uint64_t>(left), reinterpret_cast<uint64_t>(right),
                                   reinterpret_cast<uint64_t>(destination)};
     if (threads < ingot::metal::kSimdWidth) {
@@ -306,12 +306,12 @@ extern "C" void ingot_lanes_matmul2d(uint32_t mask, uint32_t simdgroup,
                                      uint32_t right_code, const uint64_t* destination,
                                      uint32_t destination_code, uint32_t threads, uint32_t layout) {
     using namespace ingot::metal::fibers;
-    const Call call{descriptor,
-                    Operand(left_code),
-                    Operand(right_code),
-                    Operand(destination_code),
-                    ingot::metal::CooperativeLayout(layout),
-                    int(threads)};
+    const MatmulCall call{descriptor,
+                          Operand(left_code),
+                          Operand(right_code),
+                          Operand(destination_code),
+                          ingot::metal::CooperativeLayout(layout),
+                          int(threads)};
     if (threads >= ingot::metal::kSimdWidth) {
         const uint32_t simdgroups = threads / ingot::metal::kSimdWidth;
         return run(call, {left, right, destination, mask, int(simdgroup % simdgroups)});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "metal/exec/fibers/element_rows.h"
@@ -11,11 +10,6 @@ namespace ingot::metal::fibers {
 namespace {
 
 constexpr int kRun = 4;  // neighbours that a lane holds of a fragment's row
-
-template <typename Visit>
-void for_each_lane(uint32_t mask, Visit visit) {
-    for (; mask != 0; mask &= mask - 1) visit(std::countr_zero(mask));
-}
 
 bool in_fragments(const CooperativeShape& shape) {
     return shape.layout == CooperativeLayout::kNax && shape.has_fragments();

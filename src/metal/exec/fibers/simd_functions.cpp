@@ -72,11 +72,6 @@ A combine(SimdOperation operation, A a, A b) {
     }
 }
 
-template <typename Visit>
-void for_each_lane(uint32_t mask, Visit visit) {
-    for (; mask != 0; mask &= mask - 1) visit(uint32_t(std::countr_zero(mask)));
-}
-
 template <typename T, typename A>
 void reduce(Simdgroup* s, uint32_t mask, const Call& call) {
     const uint32_t block = call.width == kSimdWidth ? ~0u : (1u << call.width) - 1;

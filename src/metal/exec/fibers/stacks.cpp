@@ -8,8 +8,6 @@
 namespace ingot::metal::fibers {
 namespace {
 
-// Unmapped addresses on both sides of the stacks: no 32-bit index from a variable reaches anything of others.
-constexpr size_t kFenceBytes = size_t{64} << 30;
 constexpr size_t kLineBytes = 64;
 constexpr size_t kColours = 32;
 constexpr size_t kColourBytes = 3 * kLineBytes;

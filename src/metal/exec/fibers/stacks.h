@@ -10,6 +10,10 @@
 
 namespace ingot::metal::fibers {
 
+// Unmapped addresses on both sides of what a kernel may write, so that no 32-bit index times 16 bytes reaches
+// anything else.
+constexpr size_t kFenceBytes = size_t{1} << 36;
+
 class StackPool {
   public:
     StackPool() = default;

@@ -152,7 +152,7 @@ llvm::Value* lower_insert_bits(const Integers& v) {
     return b.CreateOr(b.CreateAnd(v[0], b.CreateNot(mask)), b.CreateAnd(b.CreateShl(v[1], offset), mask));
 }
 
-enum Shape : uint8_t {
+enum Operands : uint8_t {
     UNARY = 1,
     PLAIN = 1,
     BINARY = 2,

@@ -11,6 +11,12 @@ namespace ingot::metal::jit::lanes {
 
 using Parts = llvm::SmallVector<llvm::Value*, 4>;
 
+// Half and bfloat, which are computed with as float; alone or in vectors.
+inline bool is_short_float(const llvm::Type* type) {
+    const llvm::Type* scalar = type->getScalarType();
+    return scalar->isHalfTy() || scalar->isBFloatTy();
+}
+
 class LaneBuilder {
   public:
     LaneBuilder(llvm::Function& target, llvm::Instruction* end_of_slots);

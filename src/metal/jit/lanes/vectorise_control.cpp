@@ -184,8 +184,8 @@ llvm::BasicBlock* Vectoriser::real_target(llvm::BasicBlock& from, llvm::BasicBlo
 // All lanes of the mask go one way.
 void Vectoriser::end_real(llvm::BasicBlock& block, llvm::ArrayRef<Edge> edges, llvm::Value* condition) {
     auto* mask_type = lanes_.wide(b().getInt1Ty());
-    llvm::SmallVector<llvm::BasicBlock*, 2> ways;
-    for (size_t i = 0; i < edges.size(); ++i) ways.push_back(lanes_.new_block("edge"));
+    const std::array<llvm::BasicBlock*, 2> ways{lanes_.new_block("edge"),
+                                                condition != nullptr ? lanes_.new_block("edge") : nullptr};
     if (condition == nullptr) {
         b().CreateBr(ways[0]);
     } else {

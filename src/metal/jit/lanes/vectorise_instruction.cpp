@@ -8,11 +8,6 @@
 namespace ingot::metal::jit::lanes {
 namespace {
 
-bool is_short_float(const llvm::Type* type) {
-    const llvm::Type* scalar = type->getScalarType();
-    return scalar->isHalfTy() || scalar->isBFloatTy();
-}
-
 llvm::Value* widen_float(LaneBuilder& lanes, llvm::Value* value) {
     if (!is_short_float(value->getType())) return value;
     return lanes.b().CreateFPExt(value, lanes.wide(lanes.b().getFloatTy()));

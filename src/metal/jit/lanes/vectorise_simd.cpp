@@ -8,10 +8,6 @@ namespace {
 
 constexpr unsigned kQuad = 4;
 
-bool is_short_float(const llvm::Type* type) {
-    return type->isHalfTy() || type->isBFloatTy();
-}
-
 // What leaves the other operand as it is.
 llvm::Constant* identity(llvm::StringRef operation, llvm::Type* type, bool is_signed) {
     const bool minimum = operation == "min", maximum = operation == "max";

@@ -12,8 +12,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Passes/PassBuilder.h>
 
+#include "metal/jit/analyses.h"
 #include "metal/jit/context_builder.h"
 #include "metal/jit/passes/passes.h"
 
@@ -22,13 +22,7 @@ namespace {
 
 class Fence {
   public:
-    explicit Fence(llvm::Module& module) : module_(module), layout_(module.getDataLayout()) {
-        builder_.registerModuleAnalyses(modules_);
-        builder_.registerCGSCCAnalyses(sccs_);
-        builder_.registerFunctionAnalyses(functions_);
-        builder_.registerLoopAnalyses(loops_);
-        builder_.crossRegisterProxies(loops_, functions_, sccs_, modules_);
-    }
+    explicit Fence(llvm::Module& module) : module_(module), layout_(module.getDataLayout()) {}
 
     void run(llvm::Function& entry);
 
@@ -51,11 +45,7 @@ class Fence {
 
     llvm::Module& module_;
     const llvm::DataLayout& layout_;
-    llvm::LoopAnalysisManager loops_;
-    llvm::FunctionAnalysisManager functions_;
-    llvm::CGSCCAnalysisManager sccs_;
-    llvm::ModuleAnalysisManager modules_;
-    llvm::PassBuilder builder_;
+    Analyses analyses_;
     std::vector<Access> accesses_;
     std::optional<std::vector<llvm::AllocaInst*>> exposed_;
     llvm::GlobalVariable* zeros_ = nullptr;
@@ -249,7 +239,7 @@ void Fence::guard(const Access& access) {
 }
 
 void Fence::run(llvm::Function& entry) {
-    const auto& safety = modules_.getResult<llvm::StackSafetyGlobalAnalysis>(module_);
+    const auto& safety = analyses_.modules.getResult<llvm::StackSafetyGlobalAnalysis>(module_);
     for (llvm::Instruction& instruction : llvm::instructions(entry)) {
         // What is known to be safe is so for pointers whose variable is known.
         if (!safety.stackAccessIsSafe(instruction) || accesses_any_variable(instruction))

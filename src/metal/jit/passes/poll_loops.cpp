@@ -6,10 +6,10 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "metal/exec/fibers/lane.h"
+#include "metal/jit/analyses.h"
 #include "metal/jit/passes/passes.h"
 
 namespace ingot::metal::jit {
@@ -22,18 +22,9 @@ constexpr unsigned kFewRounds = 4096;
 
 // Back edges of loops that may take long.
 std::vector<llvm::Instruction*> long_back_edges(llvm::Function& function) {
-    llvm::LoopAnalysisManager loop_analyses;
-    llvm::FunctionAnalysisManager analyses;
-    llvm::CGSCCAnalysisManager sccs;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder;
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(sccs);
-    builder.registerFunctionAnalyses(analyses);
-    builder.registerLoopAnalyses(loop_analyses);
-    builder.crossRegisterProxies(loop_analyses, analyses, sccs, modules);
-    llvm::LoopInfo& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-    llvm::ScalarEvolution& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    Analyses analyses;
+    llvm::LoopInfo& loops = analyses.functions.getResult<llvm::LoopAnalysis>(function);
+    llvm::ScalarEvolution& evolution = analyses.functions.getResult<llvm::ScalarEvolutionAnalysis>(function);
     std::vector<llvm::Instruction*> edges;
     for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
         const unsigned rounds = evolution.getSmallConstantMaxTripCount(loop);

@@ -42,7 +42,7 @@ bool is_meeting(const llvm::Instruction& instruction) {
     return call != nullptr && call->isConvergent();
 }
 
-bool is_barrier(const llvm::Instruction& instruction) {
+bool is_threadgroup_barrier(const llvm::Instruction& instruction) {
     const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
     const llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
     return callee != nullptr && callee->getName() == "air.wg.barrier";
@@ -58,7 +58,7 @@ bool read_follows(const llvm::BasicBlock* from) {
         bool ordered = false;
         for (const llvm::Instruction& instruction : *block) {
             if (reads_shared(instruction)) return true;
-            ordered = is_barrier(instruction);
+            ordered = is_threadgroup_barrier(instruction);
             if (ordered) break;
         }
         if (ordered) continue;

@@ -11,6 +11,7 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/GlobalOpt.h>
 
+#include "metal/jit/analyses.h"
 #include "metal/jit/metadata.h"
 #include "metal/jit/passes/passes.h"
 
@@ -75,20 +76,11 @@ void define_normalisers(llvm::Module& module) {
 }
 
 void evaluate_initialisers(llvm::Module& module) {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager sccs;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder;
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(sccs);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, sccs, modules);
+    Analyses analyses;
     llvm::ModulePassManager passes;
     passes.addPass(llvm::GlobalOptPass());
     passes.addPass(llvm::GlobalDCEPass());
-    passes.run(module, modules);
+    passes.run(module, analyses.modules);
 }
 
 }  // namespace

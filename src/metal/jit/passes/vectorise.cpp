@@ -1,7 +1,6 @@
 // The vector executor's own passes: -O2 that leaves one thread's code scalar, control flow in the form that
 // jit/lanes expects, one thread's kernel turned into a simdgroup's, and the clean-up behind it.
 #include <llvm/IR/Instructions.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
@@ -19,6 +18,7 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 #include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
+#include "metal/jit/analyses.h"
 #include "metal/jit/host_target.h"
 #include "metal/jit/lanes/vectoriser.h"
 #include "metal/jit/passes/passes.h"
@@ -29,28 +29,19 @@ namespace {
 // LLVM's analyses and passes for this machine.
 class Optimiser {
   public:
-    explicit Optimiser(llvm::PipelineTuningOptions tuning = {}) : builder_(&host_target(), tuning) {
-        builder_.registerModuleAnalyses(modules_);
-        builder_.registerCGSCCAnalyses(sccs_);
-        builder_.registerFunctionAnalyses(functions_);
-        builder_.registerLoopAnalyses(loops_);
-        builder_.crossRegisterProxies(loops_, functions_, sccs_, modules_);
-    }
+    explicit Optimiser(llvm::PipelineTuningOptions tuning = {}) : analyses_(&host_target(), tuning) {}
 
     void run_default(llvm::Module& module) {
-        builder_.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules_);
+        analyses_.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+            .run(module, analyses_.modules);
     }
     void run(llvm::Function& function, llvm::FunctionPassManager& passes) {
-        functions_.clear();
-        passes.run(function, functions_);
+        analyses_.functions.clear();
+        passes.run(function, analyses_.functions);
     }
 
   private:
-    llvm::LoopAnalysisManager loops_;
-    llvm::FunctionAnalysisManager functions_;
-    llvm::CGSCCAnalysisManager sccs_;
-    llvm::ModuleAnalysisManager modules_;
-    llvm::PassBuilder builder_;
+    Analyses analyses_;
 };
 
 // The vectoriser wants every lane's copy of a vector moved by loads and stores.

@@ -9,7 +9,7 @@ namespace ingot::cpu {
 namespace {
 
 // Sums of up to 1,100 weighted values of size 1 in float.
-constexpr double kTolerance = 5e-6;
+constexpr double kAttentionTolerance = 5e-6;
 
 struct Shape {
     uint32_t heads, kv_heads, head_dim;
@@ -130,7 +130,8 @@ class Attention : public testing::TestWithParam<std::tuple<TestedTable, kv::Form
         const auto expected = problem.expected();
         const auto actual = problem.run(kernels(), threads);
         ASSERT_EQ(expected.size(), actual.size());
-        for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(expected[i], actual[i], kTolerance) << i;
+        for (size_t i = 0; i < actual.size(); ++i)
+            ASSERT_NEAR(expected[i], actual[i], kAttentionTolerance) << i;
     }
 };
 

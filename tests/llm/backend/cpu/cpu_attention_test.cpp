@@ -8,7 +8,7 @@
 #include "llm/graph/reference_backend.h"
 #include "llm/kv/cells.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -278,4 +278,4 @@ TEST(CpuFusedQkv, IsTheChainItReplacesInBothFormatsWithAndWithoutHeadNorms) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

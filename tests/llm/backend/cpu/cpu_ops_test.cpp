@@ -7,7 +7,7 @@
 #include "llm/graph/fixture.h"
 #include "llm/graph/reference_backend.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -238,4 +238,4 @@ INSTANTIATE_TEST_SUITE_P(, CpuOps, ::testing::ValuesIn(cpu::available_isas()), [
 });
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -3,7 +3,7 @@
 #include "llm/backend/cpu/cpu_backend.h"
 #include "llm/graph/fixture.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -86,4 +86,4 @@ TEST(CpuRepeat, FusedNodesGiveTheBitsOfTheirChains) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/round_up.h"
 
 namespace ingot::cpu {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 constexpr uint32_t kMaxSplitTokens = 4;
 // Cells of a part. Fixed, so that results don't depend on the number of threads.
 constexpr uint32_t kPartCells = 512;
-
-constexpr size_t round_up(size_t value, size_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
 
 uint32_t num_parts(uint32_t cells) {
     return (cells + kPartCells - 1) / kPartCells;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/round_up.h"
 
 namespace ingot::cpu {
 namespace {
@@ -12,10 +13,6 @@ constexpr size_t kMaxOutputs = 8;
 // What a worker takes at a time: long enough for the prefetchers, short enough to share the tail.
 constexpr size_t kPieceBytes = 128 << 10;
 constexpr uint32_t kTokensPerTask = 240;  // prefill: a multiple of every kernel's tile
-
-constexpr size_t round_up(size_t value, size_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
 
 // Where things lie in the workspace: a scratch area a worker, then the quantized activations, one set for
 // each activation format that the outputs need (batches that are multiplied directly: one set a worker and

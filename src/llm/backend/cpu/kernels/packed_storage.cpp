@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/round_up.h"
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -11,10 +13,6 @@ namespace ingot::cpu {
 namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20;
-
-constexpr size_t round_up(size_t value, size_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
 
 }  // namespace
 
