@@ -72,7 +72,7 @@ $(VENV)/ready: tools/conformance/requirements.txt
 # Built by clang, which fuzzing needs, so that one build serves both. Real models would take too long; docs/metal.md says
 # why kernels of the Metal device are left out.
 test-asan: packages-dev ## Run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@tools/build.sh asan $(JOBS) ingot base_tests llm_tests cli_tests error_tests
+	@tools/build.sh asan $(JOBS) ingot base_tests llm_tests cli_tests error_tests tile_tests
 	@python3 tools/run_tests.py build/asan --label 'unit|error'
 
 test-tsan: packages-dev ## Run the tests of the thread pool and the engine with ThreadSanitizer

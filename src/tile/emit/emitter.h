@@ -137,12 +137,10 @@ class Emitter {
     LanguageNeeds needs_;
     std::string body_;
     int depth_ = 0;
-    int group_depth_ = 0;  // of a parallel body: > 0
     std::map<VarId, std::string> names_;
     std::map<BufferId, std::string> element_;  // fragments inside of an element loop: the lane's element
     std::vector<const Stmt*> loops_;
-    bool uses_simdgroup_ = false, uses_matrices_ = false, uses_floor_div_ = false, uses_erf_ = false,
-         uses_atomics_ = false;
+    bool uses_simdgroup_ = false, uses_matrices_ = false, uses_floor_div_ = false, uses_erf_ = false;
     bool uses_lane_place_ = false;
     std::optional<Error> error_;
 };

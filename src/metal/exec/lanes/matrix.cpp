@@ -18,7 +18,13 @@ constexpr int kOctet = 8, kLanes = 32, kSide = 8;
 
 typedef float Octet __attribute__((vector_size(32)));
 typedef double Pairs __attribute__((vector_size(32)));
-typedef int Indices __attribute__((vector_size(32)));
+
+// Each pair's first or second element in both of its places. By reference: without AVX there is no way to
+// hand over such vectors.
+inline __attribute__((always_inline)) void repeat_in_pairs(const Octet& x, bool second, Octet& out) {
+    out = second ? __builtin_shufflevector(x, x, 1, 1, 3, 3, 5, 5, 7, 7)
+                 : __builtin_shufflevector(x, x, 0, 0, 2, 2, 4, 4, 6, 6);
+}
 
 }  // namespace
 
@@ -34,10 +40,10 @@ extern "C" INGOT_METAL_VECTOR_CLONES void ingot_lanes_multiply(float* out, const
     for (int k = 0; k < kSide; ++k) {
         // Columns 0-3 of the left matrix lie in octets 0 and 2, the others in 1 and 3; the pair's first or
         // second lane goes to both.
-        const int w = k % 4 / 2;
-        const Indices repeat = {w, w, w + 2, w + 2, w + 4, w + 4, w + 6, w + 6};
-        const Octet upper = __builtin_shuffle(left[k % 2 * 4 + k / 4], repeat);
-        const Octet lower = __builtin_shuffle(left[k % 2 * 4 + k / 4 + 2], repeat);
+        const bool second = k % 4 / 2 != 0;
+        Octet upper, lower;
+        repeat_in_pairs(left[k % 2 * 4 + k / 4], second, upper);
+        repeat_in_pairs(left[k % 2 * 4 + k / 4 + 2], second, lower);
         // Rows 0-3 of the right matrix lie in octets 0 and 1.
         const float* row = b + k / 4 * 2 * kOctet + k % 4 * 2;
         double pairs[4];
