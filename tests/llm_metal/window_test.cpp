@@ -5,7 +5,7 @@
 #include "llm/kv/rows.h"
 #include "metal_test.h"
 
-namespace ingot::testing {
+namespace ingot::tests {
 namespace {
 
 using namespace graph;
@@ -86,4 +86,4 @@ INSTANTIATE_TEST_SUITE_P(, MetalWindows,
                          [](const auto& format) { return std::string(kv::traits(format.param).name); });
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::tests

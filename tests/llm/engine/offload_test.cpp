@@ -7,7 +7,7 @@ namespace ingot {
 namespace {
 
 TEST(Offload, TakesThePrefixThatFitsAndTheRestOnlyWithAllBlocks) {
-    testing::Weights weights;
+    tests::Weights weights;
     weights.add("token_embd.weight", 10, 10);  // 400 bytes
     weights.add("blk.0.a", 5, 10);             // 200
     weights.add("blk.1.a", 15, 10);            // 600
