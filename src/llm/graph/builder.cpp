@@ -7,9 +7,8 @@ namespace ingot::graph {
 GraphBuilder::GraphBuilder(const GraphParams& params, std::shared_ptr<const WeightTable> weights)
     : params_(params), weights_(std::move(weights)) {}
 
-const Shape& GraphBuilder::shape(NodeId id) const {
-    static const Shape kEmpty;
-    return id.valid() && !error_ ? nodes_[id.index()].shape : kEmpty;
+Shape GraphBuilder::shape(NodeId id) const {
+    return id.valid() && !error_ ? nodes_[id.index()].shape : Shape{};
 }
 
 WeightId GraphBuilder::weight(std::string_view name) {
@@ -127,7 +126,7 @@ NodeId GraphBuilder::kv_store(uint32_t layer, NodeId k, NodeId v) {
                   layer),
               {}});
     }
-    const Shape& s = shape(k);
+    const Shape s = shape(k);
     const NodeId id = append(Op::kKvcacheStore, {k, v, cells()}, {},
                              KvAttrs{layer, s.rank == 3 ? s[1] : 0, s.rank == 3 ? s[2] : 0});
     store_of_layer_[layer] = id;
@@ -166,7 +165,7 @@ NodeId GraphBuilder::split_heads(NodeId x, uint32_t heads, uint32_t head_dim) {
     return reshape(x, {shape(x).rows(), heads, head_dim});
 }
 NodeId GraphBuilder::merge_heads(NodeId x) {
-    const Shape& s = shape(x);
+    const Shape s = shape(x);
     return reshape(x, {s.rows(), uint32_t(s.rows() == 0 ? 0 : s.count() / s.rows())});
 }
 

@@ -23,8 +23,9 @@ class GraphBuilder {
     GraphBuilder(const GraphParams& params, std::shared_ptr<const WeightTable> weights);
 
     const GraphParams& params() const { return params_; }
-    // The shape of a node built so far; an empty shape for an invalid id.
-    const Shape& shape(NodeId id) const;
+    // The shape of a node built so far, by value since nodes move when one is added; an empty one for an
+    // invalid id.
+    Shape shape(NodeId id) const;
 
     // A missing weight is an error that names it; optional_weight gives an invalid id instead, which is
     // accepted wherever the op table marks the role with '?' (bias, factors).
