@@ -1,8 +1,7 @@
 // Every math built-in of the list, called as AIR: scalars of float, half and bfloat and a vector, against
 // double precision within the tolerance that the list states. Also conversions.
-#include "metal/builtin_cases.h"
 #include "metal/ir_text.h"
-#include "metal/jit/builtins/math_table.h"
+#include "metal/math_sweep.h"
 #include "metal/support.h"
 
 namespace ingot::metal::testing {
@@ -38,45 +37,16 @@ std::string sweep_ir(const std::string& prefix, const std::string& suffix, const
     return kernel_ir(4, {"thread_position_in_grid"}, body + "ret void", declarations);
 }
 
-const MathCase& math_case(std::string_view name) {
-    for (const MathCase& c : math_cases()) {
-        if (name == c.name) return c;
-    }
-    throw std::out_of_range(std::string(name));
-}
-
 // `unit` is the unit in the last place of 1. Half a unit is what rounding costs.
 template <typename T>
 void expect_agreement(const std::string& prefix, const std::string& suffix, const std::string& type,
                       uint32_t per_call, double unit) {
-    const uint32_t n = 2048, functions = uint32_t(std::size(jit::kMathBuiltins));
-    std::vector<T> in[3], out(size_t{functions} * n);
-    std::mt19937 generator(1);
-    for (auto& values : in) {
-        for (const jit::MathBuiltin& builtin : jit::kMathBuiltins) {
-            const MathCase& c = math_case(builtin.name);
-            std::uniform_real_distribution<double> uniform(c.low, c.high);
-            for (uint32_t i = 0; i < n; ++i) values.push_back(T(float(uniform(generator))));
-        }
-    }
-    Dispatch dispatch(text_kernel(sweep_ir(prefix, suffix, type, n / per_call)));
-    dispatch.buffer(0, out).buffer(1, in[0]).buffer(2, in[1]).buffer(3, in[2]);
-    dispatch.threads_of_grid({n / per_call, 1, 1}, {64, 1, 1});
-    for (uint32_t f = 0; f < functions; ++f) {
-        const jit::MathBuiltin& builtin = jit::kMathBuiltins[f];
-        if (builtin.name == "nextafter" && sizeof(T) == 2)
-            continue;  // a neighbour in float isn't one in half
-        double worst = 0;
-        for (size_t at = size_t{f} * n; at < size_t{f + 1} * n; ++at) {
-            const double expected =
-                math_case(builtin.name).reference(double(in[0][at]), double(in[1][at]), double(in[2][at]));
-            const double ulp = std::ldexp(unit, std::max(std::ilogb(expected == 0 ? 1e-3 : expected), -12));
-            const double error = std::fabs(double(out[at]) - expected) / ulp;
-            worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
-        }
-        EXPECT_LE(worst, sizeof(T) == 2 ? 1.0 : builtin.ulps + 0.5000001)
-            << prefix << builtin.name << "." << suffix;
-    }
+    MathSweep<T> sweep(2048, 1);
+    const uint32_t threads = sweep.n / per_call;
+    Dispatch dispatch(text_kernel(sweep_ir(prefix, suffix, type, threads)));
+    dispatch.buffer(0, sweep.out).buffer(1, sweep.in[0]).buffer(2, sweep.in[1]).buffer(3, sweep.in[2]);
+    dispatch.threads_of_grid({threads, 1, 1}, {64, 1, 1});
+    sweep.expect_agreement(prefix + "*." + suffix, unit);
 }
 
 TEST(Builtins, EveryMathFunctionIsInTheSweep) {

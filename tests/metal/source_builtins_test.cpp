@@ -1,7 +1,6 @@
 // The built-in functions through Metal source: every function of the lists once more, now as the headers of
 // the MSL library declare them, and what has no AIR function of its own (relational, geometric, conversions).
-#include "metal/builtin_cases.h"
-#include "metal/jit/builtins/math_table.h"
+#include "metal/math_sweep.h"
 #include "metal/simd_cases.h"
 #include "metal/source_support.h"
 
@@ -24,43 +23,15 @@ std::string math_kernel(const std::string& name, const std::string& type, const 
            body + "}\n";
 }
 
-const MathCase& math_case(std::string_view name) {
-    for (const MathCase& c : math_cases()) {
-        if (name == c.name) return c;
-    }
-    throw std::out_of_range(std::string(name));
-}
-
 // Of type T, `lanes` to a value of the kernel's type. `unit` is the unit in the last place of 1.
 template <typename T>
 void expect_math(const msl::SourceLibrary& library, const std::string& kernel, uint32_t lanes, double unit) {
-    const uint32_t n = 256, functions = uint32_t(std::size(jit::kMathBuiltins));
-    std::vector<T> in[3], out(size_t{functions} * n);
-    std::mt19937 generator(7);
-    for (auto& values : in) {
-        for (uint32_t f = 0; f < functions; ++f) {
-            const MathCase& c = math_case(jit::kMathBuiltins[f].name);
-            std::uniform_real_distribution<double> uniform(c.low, c.high);
-            for (uint32_t i = 0; i < n; ++i) values.push_back(T(float(uniform(generator))));
-        }
-    }
+    MathSweep<T> sweep(256, 7);
+    const uint32_t threads = sweep.n / lanes;
     Dispatch dispatch(source_kernel(library, kernel));
-    dispatch.buffer(0, out).buffer(1, in[0]).buffer(2, in[1]).buffer(3, in[2]).value(4, n / lanes);
-    dispatch.threads_of_grid({n / lanes, 1, 1}, {32, 1, 1});
-    for (uint32_t f = 0; f < functions; ++f) {
-        const jit::MathBuiltin& builtin = jit::kMathBuiltins[f];
-        if (builtin.name == "nextafter" && sizeof(T) == 2)
-            continue;  // a neighbour in float isn't one in half
-        double worst = 0;
-        for (size_t at = size_t{f} * n; at < size_t{f + 1} * n; ++at) {
-            const double expected =
-                math_case(builtin.name).reference(double(in[0][at]), double(in[1][at]), double(in[2][at]));
-            const double ulp = std::ldexp(unit, std::max(std::ilogb(expected == 0 ? 1e-3 : expected), -12));
-            worst = std::max(worst, std::fabs(double(out[at]) - expected) / ulp);
-            EXPECT_FALSE(std::isnan(double(out[at]))) << kernel << " " << builtin.name;
-        }
-        EXPECT_LE(worst, sizeof(T) == 2 ? 1.0 : builtin.ulps + 0.5000001) << kernel << " " << builtin.name;
-    }
+    dispatch.buffer(0, sweep.out).buffer(1, sweep.in[0]).buffer(2, sweep.in[1]).buffer(3, sweep.in[2]);
+    dispatch.value(4, threads).threads_of_grid({threads, 1, 1}, {32, 1, 1});
+    sweep.expect_agreement(kernel, unit);
 }
 
 TEST(SourceBuiltins, MathFunctionsAgreeWithDoublePrecision) {

@@ -88,6 +88,16 @@ struct Operand {
 };
 
 struct MatmulCall {
+    // As generated code hands it over.
+    MatmulCall(const MatmulDescriptor* what, uint32_t left_code, uint32_t right_code,
+               uint32_t destination_code, uint32_t thread_count, uint32_t layout_code)
+        : descriptor(what),
+          left(left_code),
+          right(right_code),
+          destination(destination_code),
+          layout(CooperativeLayout(layout_code)),
+          threads(int(thread_count)) {}
+
     const MatmulDescriptor* descriptor;
     Operand left, right, destination;
     CooperativeLayout layout;
@@ -282,12 +292,7 @@ extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
                                uint32_t left_code, const void* right, uint32_t right_code, void* destination,
                                uint32_t destination_code, uint32_t threads, uint32_t layout) {
     using namespace ingot::metal::fibers;
-    const MatmulCall call{descriptor,
-                          Operand(left_code),
-                          Operand(right_code),
-                          Operand(destination_code),
-                          ingot::metal::CooperativeLayout(layout),
-                          int(threads)};
+    const MatmulCall call(descriptor, left_code, right_code, destination_code, threads, layout);
     const uint64_t pointers[3] = {reinterpret_cast<uint64_t>(left), reinterpret_cast<uint64_t>(right),
                                   reinterpret_cast<uint64_t>(destination)};
     if (threads < ingot::metal::kSimdWidth) {
@@ -306,18 +311,11 @@ extern "C" void ingot_lanes_matmul2d(uint32_t mask, uint32_t simdgroup,
                                      uint32_t right_code, const uint64_t* destination,
                                      uint32_t destination_code, uint32_t threads, uint32_t layout) {
     using namespace ingot::metal::fibers;
-    const MatmulCall call{descriptor,
-                          Operand(left_code),
-                          Operand(right_code),
-                          Operand(destination_code),
-                          ingot::metal::CooperativeLayout(layout),
-                          int(threads)};
+    const MatmulCall call(descriptor, left_code, right_code, destination_code, threads, layout);
     if (threads >= ingot::metal::kSimdWidth) {
         const uint32_t simdgroups = threads / ingot::metal::kSimdWidth;
         return run(call, {left, right, destination, mask, int(simdgroup % simdgroups)});
     }
-    for (; mask != 0; mask &= mask - 1) {
-        const int lane = std::countr_zero(mask);
-        run(call, {&left[lane], &right[lane], &destination[lane], 1, 0});
-    }
+    for_each_lane(mask,
+                  [&](uint32_t lane) { run(call, {&left[lane], &right[lane], &destination[lane], 1, 0}); });
 }

@@ -177,8 +177,6 @@ extern "C" void ingot_lanes_cooperative_reduce(uint32_t mask, const uint64_t* fr
                               operation,
                               identity_bits};
     if (threads >= ingot::metal::kSimdWidth) return run_reduction(reduction, {from, mask, 0}, {to, mask, 0});
-    for (; mask != 0; mask &= mask - 1) {
-        const int lane = std::countr_zero(mask);
-        run_reduction(reduction, {&from[lane], 1, 0}, {&to[lane], 1, 0});
-    }
+    for_each_lane(mask,
+                  [&](uint32_t lane) { run_reduction(reduction, {&from[lane], 1, 0}, {&to[lane], 1, 0}); });
 }
