@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "metal/exec/fibers/element_rows.h"
+#include "metal/exec/fibers/lane.h"
 
 namespace ingot::metal::fibers {
 namespace {
