@@ -8,10 +8,7 @@
 namespace ingot::metal::jit::lanes {
 
 Analysis::Analysis(llvm::Function& function, Variant variant)
-    : function_(function),
-      variant_(variant),
-      layout_(function.getParent()->getDataLayout()),
-      regions_(function) {}
+    : variant_(variant), layout_(function.getParent()->getDataLayout()), regions_(function) {}
 
 Result<void> Analysis::run() {
     INGOT_TRY(regions_.check());

@@ -46,7 +46,6 @@ class Analysis {
     bool mark_head(Level& level, int head);
     void find_region(Level& level, int head);
 
-    llvm::Function& function_;
     Variant variant_;
     const llvm::DataLayout& layout_;
     Regions regions_;

@@ -44,8 +44,7 @@ llvm::Instruction* start_slots(llvm::Function& target) {
 }  // namespace
 
 Vectoriser::Vectoriser(llvm::Function& source, llvm::Function& target, Variant variant)
-    : source_(source),
-      target_(target),
+    : target_(target),
       layout_(source.getParent()->getDataLayout()),
       variant_(variant),
       analysis_(source, variant),

@@ -138,7 +138,6 @@ class Vectoriser {
 
     llvm::IRBuilder<>& b() { return lanes_.b(); }
 
-    llvm::Function& source_;
     llvm::Function& target_;
     const llvm::DataLayout& layout_;
     Variant variant_;
