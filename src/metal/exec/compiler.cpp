@@ -14,6 +14,7 @@
 #include "metal/exec/fibers/tensor_operations.h"
 #include "metal/exec/kernel_log.h"
 #include "metal/exec/lanes/matrix.h"
+#include "metal/exec/lanes/memory.h"
 #include "metal/exec/local_compiler.h"
 
 namespace ingot::metal {
@@ -33,6 +34,14 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_simd", ingot_simd),
     symbol("ingot_multiply_matrices", ingot_multiply_matrices),
     symbol("ingot_lanes_multiply", ingot_lanes_multiply),
+    symbol("ingot_lanes_load8", ingot_lanes_load8),
+    symbol("ingot_lanes_load16", ingot_lanes_load16),
+    symbol("ingot_lanes_load32", ingot_lanes_load32),
+    symbol("ingot_lanes_load64", ingot_lanes_load64),
+    symbol("ingot_lanes_store8", ingot_lanes_store8),
+    symbol("ingot_lanes_store16", ingot_lanes_store16),
+    symbol("ingot_lanes_store32", ingot_lanes_store32),
+    symbol("ingot_lanes_store64", ingot_lanes_store64),
     symbol("ingot_tensor_init", ingot_tensor_init),
     symbol("ingot_tensor_slice", ingot_tensor_slice),
     symbol("ingot_matmul2d", ingot_matmul2d),

@@ -1,8 +1,10 @@
-; Control flow in the form that vectorising takes: a switch becomes branches, two returns become one.
+; Control flow in the form that vectorising takes: a switch becomes branches, two returns become one,
+; and so does an end that nobody reaches.
 ; PASS: shape-control
 
 ; CHECK-LABEL: define void @ingot_entry
 ; CHECK-NOT: switch
+; CHECK-NOT: unreachable
 ; CHECK: UnifiedReturnBlock:
 ; CHECK-NEXT: ret void
 ; CHECK-NOT: ret void
@@ -13,6 +15,7 @@ define void @ingot_entry() {
   switch i32 %lane, label %other [
     i32 1, label %one
     i32 5, label %five
+    i32 7, label %never
   ]
 
 one:
@@ -22,6 +25,10 @@ one:
 five:
   store i32 5, ptr %p
   ret void
+
+never:
+  store i32 7, ptr %p
+  unreachable
 
 other:
   ret void

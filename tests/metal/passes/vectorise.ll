@@ -1,5 +1,5 @@
 ; One thread's code becomes a simdgroup's: lanes that follow each other in memory share a load, a uniform value stays a
-; scalar, a branch that lanes take apart becomes a mask, and the loop over it ends when no lane is left.
+; scalar, a branch that lanes take apart becomes a mask. What stores by a scalar runs only if a lane is in the mask.
 ; PASS: vectorise
 
 ; CHECK-LABEL: define void @ingot_entry(ptr nonnull %0)
@@ -25,6 +25,7 @@ define void @ingot_entry() {
 then:
   %y = fmul float %x, 2.0
   store float %y, ptr %p, align 4
+  store float 1.0, ptr %buffer, align 4
   br label %done
 
 done:

@@ -3,6 +3,6 @@
 #pragma once
 
 extern "C" {
-// out = a * b + c; `out` may be none of the others. All are aligned to 32 bytes.
+// out = a * b + c; `out` may be `c`, and neither of the others. All are aligned to 32 bytes.
 void ingot_lanes_multiply(float* out, const float* a, const float* b, const float* c);
 }

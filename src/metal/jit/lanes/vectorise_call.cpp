@@ -128,6 +128,7 @@ Parts Vectoriser::emit_intrinsic(llvm::IntrinsicInst& call) {
     const bool known = function != nullptr || llvm::isTriviallyVectorizable(id) ||
                        id == llvm::Intrinsic::ldexp || id == llvm::Intrinsic::fptosi_sat ||
                        id == llvm::Intrinsic::fptoui_sat || id == llvm::Intrinsic::is_fpclass;
+    if (id == llvm::Intrinsic::frexp) return call_per_lane(call);
     if (!known) {
         refuse(fmt::format("the intrinsic '{}'", call.getCalledFunction()->getName().str()));
         return {};
@@ -189,13 +190,13 @@ Parts Vectoriser::call_per_lane(llvm::CallInst& call) {
         operands.push_back(parts[0]);
     }
     llvm::Type* type = call.getType();
-    if (type->isAggregateType() || type->isVectorTy()) {
+    const auto results = type->isVoidTy() ? llvm::SmallVector<llvm::Type*, 4>{} : leaves(type);
+    const bool is_record = type->isStructTy() && results.size() == type->getStructNumElements();
+    if (!is_record && results.size() > 1) {
         refuse(
             fmt::format("a call of '{}', which gives a vector", call.getCalledFunction()->getName().str()));
         return {};
     }
-    llvm::SmallVector<llvm::Type*, 1> results;
-    if (!type->isVoidTy()) results.push_back(type);
     return lanes_.for_each_lane(mask_, operands, results,
                                 [&](llvm::Value*, llvm::ArrayRef<llvm::Value*> elements) {
                                     auto* clone = llvm::cast<llvm::CallInst>(call.clone());
@@ -204,7 +205,11 @@ Parts Vectoriser::call_per_lane(llvm::CallInst& call) {
                                             clone->setArgOperand(i, elements[i]);
                                     }
                                     b().Insert(clone);
-                                    return results.empty() ? Parts{} : Parts{clone};
+                                    if (!is_record) return results.empty() ? Parts{} : Parts{clone};
+                                    Parts parts;
+                                    for (unsigned i = 0; i < results.size(); ++i)
+                                        parts.push_back(b().CreateExtractValue(clone, i));
+                                    return parts;
                                 });
 }
 

@@ -20,7 +20,8 @@ void Vectoriser::create_blocks() {
         blocks_[block] = lanes_.new_block("b");
         mask_slots_[block] = lanes_.slot(lanes_.wide(b().getInt1Ty()));
         llvm::Loop* loop = regions_.loop_of(block);
-        if (regions_.node(block).linear) guards_[block] = lanes_.new_block("guard");
+        if (regions_.node(block).linear && !runs_unguarded(*block))
+            guards_[block] = lanes_.new_block("guard");
         if (loop != nullptr && loop->getHeader() == block) {
             Level& outer = regions_.level(loop->getParentLoop());
             if (outer.nodes[size_t(outer.index.lookup(block))].linear)
@@ -29,6 +30,7 @@ void Vectoriser::create_blocks() {
             entry_masks_[loop] = lanes_.slot(lanes_.wide(b().getInt1Ty()));
         }
         for (llvm::Instruction& instruction : *block) {
+            if (residents_.contains(&instruction)) continue;
             if (llvm::isa<llvm::PHINode>(instruction)) phi_slots_[&instruction] = make_slots(instruction);
             if (instruction.getType()->isVoidTy() || llvm::isa<llvm::AllocaInst>(instruction)) continue;
             const bool leaves_block = llvm::any_of(instruction.users(), [&](llvm::User* user) {
@@ -43,13 +45,39 @@ void Vectoriser::create_blocks() {
     }
 }
 
-// A linear node runs only if a lane is in its mask, so that scalar code in it is safe.
+// Whether a linear node may run with no lane in its mask, and is so short that asking would cost more: all it
+// does goes by lanes. What a scalar needs may be undefined then, so nothing may branch on one (an assumed
+// shape's test), fault or write by one.
+bool Vectoriser::runs_unguarded(const llvm::BasicBlock& block) const {
+    constexpr unsigned kShort = 12, kFewAccesses = 2;
+    unsigned count = 0, accesses = 0;
+    for (const llvm::Instruction& instruction : block) {
+        if (llvm::isa<llvm::PHINode>(instruction)) continue;
+        if (++count > kShort) return false;
+        if (instruction.isTerminator() || instruction.isCast()) continue;
+        if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction)) {
+            const Shape s = shape(pointer);
+            if (instruction.isAtomic() || instruction.isVolatile() || s.is_uniform() || s.assumed)
+                return false;
+            if (++accesses > kFewAccesses) return false;
+            continue;
+        }
+        const bool divides = instruction.isIntDivRem() && shape(&instruction).is_scalar();
+        if (llvm::isa<llvm::CallBase, llvm::AllocaInst>(instruction) || instruction.mayReadOrWriteMemory() ||
+            divides) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Other linear nodes run only if a lane is in their mask, so that scalar code in them is safe.
 void Vectoriser::create_guards() {
     auto* mask_type = lanes_.wide(b().getInt1Ty());
     for (auto& [loop, level] : regions_.levels()) {
         for (int i = 0; i < int(level.nodes.size()); ++i) {
             Node& node = level.nodes[size_t(i)];
-            if (!node.linear) continue;
+            if (!node.linear || !guards_.contains(node.block)) continue;
             b().SetInsertPoint(guards_[node.block]);
             llvm::Value* mask = b().CreateLoad(mask_type, mask_slots_[node.block]);
             b().CreateCondBr(lanes_.any(mask), blocks_[node.block], after_node(level, i));
@@ -85,7 +113,8 @@ void Vectoriser::create_loop_ends() {
 
 llvm::BasicBlock* Vectoriser::start_of(Level& level, int node) {
     Node& n = level.nodes[size_t(node)];
-    return n.linear ? guards_[n.block] : blocks_[n.block];
+    const bool guarded = n.linear && guards_.contains(n.block);
+    return guarded ? guards_[n.block] : blocks_[n.block];
 }
 
 llvm::BasicBlock* Vectoriser::after_node(Level& level, int node) {
@@ -116,9 +145,19 @@ void Vectoriser::write_phis(llvm::BasicBlock& from, llvm::BasicBlock& to, llvm::
     for (llvm::PHINode& phi : to.phis()) {
         llvm::Value* value = phi.getIncomingValueForBlock(&from);
         if (llvm::isa<llvm::UndefValue>(value)) continue;
+        // A resident accumulator goes round the loop where it is.
+        if (const auto place = residents_.find(&phi);
+            place != residents_.end() && residents_.lookup(value) == place->second) {
+            continue;
+        }
         writes.emplace_back(&phi, shape(&phi).is_scalar() ? Parts{scalar(value)} : vectors(value));
     }
     for (auto& [phi, parts] : writes) {
+        if (const auto place = residents_.find(phi); place != residents_.end()) {
+            for (uint64_t i = 0; i < parts.size(); ++i)
+                b().CreateStore(parts[i], b().CreateConstGEP1_64(parts[i]->getType(), place->second, i));
+            continue;
+        }
         const Parts& slots = phi_slots_[phi];
         const bool blends = blend && !shape(phi).is_scalar() && !LaneBuilder::is_all_lanes(mask);
         for (size_t i = 0; i < slots.size(); ++i) {

@@ -1,13 +1,29 @@
 // Matrix products. Those of Metal 4 and reductions of their results: a call of the runtime with every lane's
 // operands. 8x8 ones: a call of the runtime on matrices in memory (exec/lanes/matrix.h). Operands are stored
 // once a block; a product that only feeds the next one never becomes a vector.
+#include "metal/jit/accumulators.h"
 #include "metal/jit/context_builder.h"
 #include "metal/jit/lanes/vectoriser.h"
 
 namespace ingot::metal::jit::lanes {
 
+// Their phis lie outside of masks, where no lane keeps an old value.
+void Vectoriser::find_residents() {
+    const llvm::Function* mma = source_.getParent()->getFunction("ingot.mma");
+    if (mma == nullptr) return;
+    for (const llvm::Loop* loop : regions_.loops().getLoopsInPreorder()) {
+        if (regions_.is_masked(loop->getHeader())) continue;
+        for (const AccumulatorChain& chain : find_accumulators(*loop, *mma, regions_.loops())) {
+            llvm::AllocaInst* place = new_matrix();
+            residents_[chain.phi] = place;
+            for (llvm::CallInst* product : chain.products) residents_[product] = place;
+        }
+    }
+}
+
 // Where a matrix of this block lies in memory.
 llvm::Value* Vectoriser::matrix_in_memory(llvm::Value* matrix) {
+    if (const auto resident = residents_.find(matrix); resident != residents_.end()) return resident->second;
     llvm::Value*& place = matrices_[matrix];
     if (place != nullptr) return place;
     place = new_matrix();
@@ -20,14 +36,16 @@ llvm::Value* Vectoriser::matrix_in_memory(llvm::Value* matrix) {
 
 llvm::AllocaInst* Vectoriser::new_matrix() {
     llvm::AllocaInst* place = lanes_.slot(llvm::ArrayType::get(lanes_.wide(b().getFloatTy()), 2));
-    place->setAlignment(llvm::Align(64));
+    place->setAlignment(llvm::Align(128));
     return place;
 }
 
 Parts Vectoriser::emit_matrix_product(llvm::CallInst& call) {
     llvm::Value *left = matrix_in_memory(call.getArgOperand(0)),
                 *right = matrix_in_memory(call.getArgOperand(1)),
-                *before = matrix_in_memory(call.getArgOperand(2)), *after = new_matrix();
+                *before = matrix_in_memory(call.getArgOperand(2));
+    const bool stays = residents_.contains(&call);
+    llvm::Value* after = stays ? before : new_matrix();
     llvm::Type* pointer = b().getPtrTy();
     auto* type = llvm::FunctionType::get(b().getVoidTy(), {pointer, pointer, pointer, pointer}, false);
     auto* multiply = llvm::cast<llvm::Function>(
@@ -37,9 +55,10 @@ Parts Vectoriser::emit_matrix_product(llvm::CallInst& call) {
     multiply->addFnAttr(llvm::Attribute::WillReturn);
     for (unsigned i = 0; i < 4; ++i) {
         multiply->addParamAttr(i, llvm::Attribute::NoCapture);
-        multiply->addParamAttr(i, i == 0 ? llvm::Attribute::WriteOnly : llvm::Attribute::ReadOnly);
+        if (i == 1 || i == 2) multiply->addParamAttr(i, llvm::Attribute::ReadOnly);
     }
     b().CreateCall(multiply, {after, left, right, before});
+    if (stays) return {};
     matrices_[&call] = after;
     llvm::Type* part = lanes_.wide(b().getFloatTy());
     return {b().CreateLoad(part, after), b().CreateLoad(part, b().CreateConstGEP1_64(part, after, 1))};

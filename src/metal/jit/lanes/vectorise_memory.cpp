@@ -18,7 +18,7 @@ bool is_power_of_two(uint64_t value) {
 
 // Elements are moved in units of a word where they fill some.
 constexpr uint64_t kWordBytes = 4;
-constexpr unsigned kManyElements = 8, kFewWords = 4;
+constexpr unsigned kFewWords = 4;
 
 uint64_t unit_bytes(uint64_t element_bytes, unsigned count) {
     return element_bytes < kWordBytes && element_bytes * count % kWordBytes == 0 ? kWordBytes : element_bytes;
@@ -90,12 +90,14 @@ Parts Vectoriser::load_contiguous(const Access& a) {
     return result;
 }
 
-// Many elements a lane: trees of shuffles over all of them would cost more, above all in the code generator,
-// whose time explodes, than going through each lane's words in a loop. In a large kernel that saves time for
-// few elements too.
+// Elements that fill words are moved as words: what is only copied is never taken apart. Many a lane go
+// through a call, for trees of shuffles over all of them would cost more, above all in the code generator,
+// whose time explodes; in a large kernel that saves time for few too.
 bool Vectoriser::goes_by_words(const Access& a) const {
-    return a.count >= (is_large_ ? 1 : kManyElements) && a.element->getPrimitiveSizeInBits() == 8 * a.size &&
-           (a.size <= kWordBytes || is_large_) && !a.element->isPointerTy();
+    const bool packed = a.size < kWordBytes && a.size * a.count % kWordBytes == 0;
+    return (is_large_ || packed || a.count > kFewWords || !is_power_of_two(a.count)) &&
+           a.element->getPrimitiveSizeInBits() == 8 * a.size && (a.size <= kWordBytes || is_large_) &&
+           !a.element->isPointerTy();
 }
 
 // The address of a lane's elements; `pointers` (null for an affine address) is made once for all lanes.
@@ -105,31 +107,44 @@ llvm::Value* Vectoriser::address_of(const Access& a, llvm::Value* pointers, uint
                                   uint64_t(a.shape.offset(unsigned(lane))));
 }
 
-// Runs over all lanes and their words: `each` gets a word's place in the lane's memory and in `table`, which
-// holds vectors of 32, one a word.
-void Vectoriser::for_each_word(const Access& a, bool affine, llvm::AllocaInst* table, unsigned count,
-                               llvm::Type* word,
-                               llvm::function_ref<void(llvm::Value* own, llvm::Value* in_table)> each) {
-    const bool strided = affine && a.shape.kind == ShapeKind::kStrided;
-    llvm::Value* base = strided ? scalar(a.pointer) : by_lane(a.pointer);
-    llvm::BasicBlock *before = b().GetInsertBlock(), *loop = lanes_.new_block("lane"),
-                     *after = lanes_.new_block("lanes");
-    b().CreateBr(loop);
-    b().SetInsertPoint(loop);
-    llvm::PHINode* lane = b().CreatePHI(b().getInt64Ty(), 2);
-    lane->addIncoming(b().getInt64(0), before);
-    llvm::Value* own =
-        strided ? b().CreateGEP(b().getInt8Ty(), base,
-                                b().CreateMul(lane, b().getInt64(uint64_t(a.shape.stride))))
-                : b().CreateLoad(a.pointer->getType(), b().CreateGEP(a.pointer->getType(), base, lane));
-    llvm::Value* column = b().CreateGEP(word, table, lane);
-    for (unsigned w = 0; w < count; ++w) {
-        each(b().CreateConstGEP1_64(word, own, w), b().CreateConstGEP1_64(word, column, w * kLanes));
-    }
-    llvm::Value* next = b().CreateAdd(lane, b().getInt64(1));
-    lane->addIncoming(next, loop);
-    b().CreateCondBr(b().CreateICmpULT(next, b().getInt64(kLanes)), loop, after);
-    b().SetInsertPoint(after);
+bool Vectoriser::goes_by_runtime(const Access& a) const {
+    return (is_large_ || a.count > kFewWords) && a.element->getPrimitiveSizeInBits() == 8 * a.size;
+}
+
+// exec/lanes/memory.h
+void Vectoriser::call_runtime_memory(const Access& a, const char* operation, llvm::Value* table,
+                                     unsigned count, uint64_t size) {
+    llvm::Type *pointer = b().getPtrTy(), *word = b().getInt32Ty();
+    auto* type = llvm::FunctionType::get(b().getVoidTy(), {pointer, pointer, word, word}, false);
+    auto* function = llvm::cast<llvm::Function>(
+        target_.getParent()
+            ->getOrInsertFunction(fmt::format("ingot_lanes_{}{}", operation, 8 * size), type)
+            .getCallee());
+    function->setDoesNotThrow();
+    function->addFnAttr(llvm::Attribute::WillReturn);
+    if (llvm::StringRef(operation) == "load")
+        function->setMemoryEffects(llvm::MemoryEffects::readOnly() | llvm::MemoryEffects::argMemOnly());
+    for (unsigned i = 0; i < 2; ++i) function->addParamAttr(i, llvm::Attribute::NoCapture);
+    b().CreateCall(function, {table, by_lane(a.pointer), lanes_.bits(mask_), b().getInt32(count)});
+}
+
+Parts Vectoriser::load_by_runtime(const Access& a, llvm::Type* element, unsigned count) {
+    llvm::Type* row = lanes_.wide(element);
+    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
+    call_runtime_memory(a, "load", table, count, layout_.getTypeStoreSize(element).getFixedValue());
+    Parts rows;
+    for (unsigned i = 0; i < count; ++i)
+        rows.push_back(b().CreateLoad(row, b().CreateConstGEP1_64(row, table, i)));
+    return rows;
+}
+
+void Vectoriser::store_by_runtime(const Access& a, const Parts& values) {
+    llvm::Type* row = values[0]->getType();
+    const unsigned count = unsigned(values.size());
+    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
+    for (unsigned i = 0; i < count; ++i) b().CreateStore(values[i], b().CreateConstGEP1_64(row, table, i));
+    call_runtime_memory(a, "store", table, count,
+                        layout_.getTypeStoreSize(row->getScalarType()).getFixedValue());
 }
 
 Parts Vectoriser::load_words(const Access& a, bool affine) {
@@ -144,12 +159,7 @@ Parts Vectoriser::load_words(const Access& a, bool affine) {
     } else if (stay_in_registers(count)) {
         words = load_whole(of_words, affine);
     } else {
-        llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
-        for_each_word(a, affine, table, count, word, [&](llvm::Value* own, llvm::Value* in_table) {
-            b().CreateStore(b().CreateAlignedLoad(word, own, align), in_table);
-        });
-        for (unsigned w = 0; w < count; ++w)
-            words.push_back(b().CreateLoad(row, b().CreateConstGEP1_64(row, table, w)));
+        words = load_by_runtime(a, word, count);
     }
     auto* bits = lanes_.wide(b().getIntNTy(unsigned(8 * a.size)));
     for (unsigned i = 0; i < a.count; ++i) {
@@ -175,11 +185,7 @@ void Vectoriser::store_words(const Access& a, const Parts& values, bool affine) 
     const Access of_words{a.pointer, a.shape, word, count, unit, align};
     if (affine && is_contiguous(of_words)) return store_contiguous(of_words, words);
     if (stay_in_registers(count)) return store_whole(of_words, words, affine);
-    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
-    for (unsigned w = 0; w < count; ++w) b().CreateStore(words[w], b().CreateConstGEP1_64(row, table, w));
-    for_each_word(a, affine, table, count, word, [&](llvm::Value* own, llvm::Value* in_table) {
-        b().CreateAlignedStore(b().CreateLoad(word, in_table), own, align);
-    });
+    store_by_runtime(a, words);
 }
 
 bool Vectoriser::stay_in_registers(unsigned words) const {
@@ -286,6 +292,7 @@ void Vectoriser::store_runs(const Access& a, const Parts& values, unsigned run) 
 }
 
 Parts Vectoriser::load_in_loop(const Access& a) {
+    if (goes_by_runtime(a)) return load_by_runtime(a, a.element, a.count);
     const llvm::SmallVector<llvm::Type*, 4> results(a.count, a.element);
     return lanes_.for_each_lane(mask_, {vector(a.pointer)}, results,
                                 [&](llvm::Value*, llvm::ArrayRef<llvm::Value*> pointer) {
@@ -373,6 +380,7 @@ void Vectoriser::store_apart(const Access& a, const Parts& values, bool affine) 
 }
 
 void Vectoriser::store_in_loop(const Access& a, const Parts& values) {
+    if (goes_by_runtime(a)) return store_by_runtime(a, values);
     llvm::SmallVector<llvm::Value*, 5> operands{vector(a.pointer)};
     operands.append(values.begin(), values.end());
     lanes_.for_each_lane(mask_, operands, {}, [&](llvm::Value*, llvm::ArrayRef<llvm::Value*> elements) {

@@ -80,6 +80,11 @@ Parts Vectoriser::get(llvm::Value* value) {
     if (const auto found = local_.find(value); found != local_.end()) return found->second;
     if (const auto found = variables_.find(value); found != variables_.end()) return found->second;
     if (llvm::isa<llvm::Constant>(value)) return {value};
+    if (const auto place = residents_.find(value); place != residents_.end()) {
+        llvm::Type* part = lanes_.wide(b().getFloatTy());
+        return {b().CreateLoad(part, place->second),
+                b().CreateLoad(part, b().CreateConstGEP1_64(part, place->second, 1))};
+    }
     const auto found = slots_.find(value);
     if (found == slots_.end()) {
         refuse("a value that another block needs has no place");
@@ -200,6 +205,7 @@ void Vectoriser::emit_block(llvm::BasicBlock& block) {
     for (llvm::Instruction& instruction : block) {
         if (instruction.isTerminator()) break;
         Parts parts;
+        if (residents_.contains(&instruction) && llvm::isa<llvm::PHINode>(instruction)) continue;
         if (llvm::isa<llvm::PHINode>(instruction)) {
             for (llvm::Value* slot : phi_slots_[&instruction]) {
                 parts.push_back(b().CreateLoad(llvm::cast<llvm::AllocaInst>(slot)->getAllocatedType(), slot));
@@ -224,6 +230,7 @@ Result<void> Vectoriser::run() {
     context_ = std::make_unique<ContextBuilder>(target_, target_.getArg(0));
     base_mask_ = variant_.full ? lanes_.all_lanes()
                                : b().CreateBitCast(context_->active_lanes(), lanes_.wide(b().getInt1Ty()));
+    find_residents();
     create_blocks();
     llvm::BasicBlock* first = regions_.blocks()[0];
     b().CreateStore(base_mask_, mask_slots_[first]);

@@ -48,6 +48,7 @@ class Vectoriser {
 
     // --- control (vectorise_control.cpp)
     void create_blocks();
+    bool runs_unguarded(const llvm::BasicBlock& block) const;
     void create_guards();
     void create_loop_ends();
     void emit_block(llvm::BasicBlock& block);
@@ -102,9 +103,11 @@ class Vectoriser {
     Parts load_contiguous(const Access& access);
     bool goes_by_words(const Access& access) const;
     llvm::Value* address_of(const Access& access, llvm::Value* pointers, uint64_t lane);
-    void for_each_word(const Access& access, bool affine, llvm::AllocaInst* table, unsigned count,
-                       llvm::Type* word,
-                       llvm::function_ref<void(llvm::Value* own, llvm::Value* in_table)> each);
+    bool goes_by_runtime(const Access& access) const;
+    void call_runtime_memory(const Access& access, const char* operation, llvm::Value* table, unsigned count,
+                             uint64_t size);
+    Parts load_by_runtime(const Access& access, llvm::Type* element, unsigned count);
+    void store_by_runtime(const Access& access, const Parts& values);
     Parts load_words(const Access& access, bool affine);
     void store_words(const Access& access, const Parts& values, bool affine);
     bool stay_in_registers(unsigned words) const;
@@ -133,6 +136,7 @@ class Vectoriser {
     Parts emit_matrix_product(llvm::CallInst& call);
     llvm::Value* matrix_in_memory(llvm::Value* matrix);
     llvm::AllocaInst* new_matrix();
+    void find_residents();
     Parts emit_tensor_collective(llvm::CallInst& call);
     llvm::Value* by_lane(llvm::Value* pointer);
 
@@ -156,7 +160,9 @@ class Vectoriser {
     llvm::DenseMap<llvm::Value*, Parts> local_;            // values of this block
     llvm::DenseMap<llvm::Value*, llvm::Value*> matrices_;  // of this block, in memory
     llvm::DenseMap<llvm::Value*, Parts> variables_;        // private variables
-    llvm::DenseMap<llvm::Value*, Parts> slots_;            // values that other blocks use
+    // Accumulators that stay in memory while a loop runs: the place of a phi and of each product behind it.
+    llvm::DenseMap<llvm::Value*, llvm::AllocaInst*> residents_;
+    llvm::DenseMap<llvm::Value*, Parts> slots_;  // values that other blocks use
     llvm::DenseMap<llvm::Value*, Parts> phi_slots_;
     llvm::DenseMap<llvm::BasicBlock*, llvm::BasicBlock*> blocks_, guards_;
     llvm::DenseMap<llvm::BasicBlock*, llvm::AllocaInst*> mask_slots_;

@@ -68,6 +68,13 @@ void expand_small_copies(llvm::Function& function) {
     }
 }
 
+// What no lane reaches may end as it likes, and what isn't a branch must be a return.
+void end_in_return(llvm::BasicBlock& block) {
+    if (!llvm::isa<llvm::UnreachableInst>(block.getTerminator())) return;
+    block.getTerminator()->eraseFromParent();
+    llvm::ReturnInst::Create(block.getContext(), &block);
+}
+
 }  // namespace
 
 Result<void> optimise_scalar(llvm::Module& module, PassState&) {
@@ -90,6 +97,7 @@ Result<void> optimise_scalar(llvm::Module& module, PassState&) {
 Result<void> shape_control(llvm::Module& module, PassState&) {
     llvm::Function* entry = module.getFunction(kEntryName);
     if (entry == nullptr) return {};
+    for (llvm::BasicBlock& block : *entry) end_in_return(block);
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::LowerSwitchPass());
     passes.addPass(llvm::FixIrreduciblePass());
