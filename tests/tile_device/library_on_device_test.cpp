@@ -28,8 +28,20 @@ void expect_right(const LibraryCase& c, std::string_view target, CooperativeLayo
     }
 }
 
-TEST_P(OnDevice, ComputesWhatPlainLoopsDo) {
+TEST_P(OnDevice, WithoutCooperativeTensors) {
     expect_right(GetParam(), "metal-m4", CooperativeLayout::kNax);
+}
+
+TEST_P(OnDevice, WithCooperativeTensorsInEachLayout) {
+    CompileOptions options;
+    options.target = "metal-m5";
+    const auto compiled = compile(read_kernel(GetParam().name), options);
+    ASSERT_TRUE(compiled);
+    const bool cooperative = compiled->source.find("mpp::") != std::string::npos;
+    expect_right(GetParam(), "metal-m5", CooperativeLayout::kNax);
+    if (!cooperative) return;  // the layout only means something to cooperative tensors
+    expect_right(GetParam(), "metal-m5", CooperativeLayout::kRowMajor);
+    expect_right(GetParam(), "metal-m5", CooperativeLayout::kScrambled);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, OnDevice, ::testing::ValuesIn(library_cases()),

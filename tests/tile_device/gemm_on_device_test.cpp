@@ -1,0 +1,96 @@
+// Matrix products on the virtual Metal device against loops in double: the peer's programs, and every path
+// with every type, transposition and kind of edge.
+#include "tile/gemm_program.h"
+#include "tile_device/device.h"
+
+namespace ingot::tile::testing {
+namespace {
+
+using metal::CooperativeLayout;
+
+struct Case {
+    GemmSpec spec;
+    std::optional<Path> path;
+    CooperativeLayout layout = CooperativeLayout::kNax;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.spec.name;
+}
+
+class GemmOnDevice : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GemmOnDevice, IsRight) {
+    const GemmSpec& g = GetParam().spec;
+    const Kernel k = gemm_kernel(g);
+    CompileOptions options;
+    options.target = g.metal4 ? "metal-m5" : "metal-m4";
+    options.path = GetParam().path;
+    const auto compiled = compile(k, options);
+    ASSERT_TRUE(compiled) << compiled.error().describe() << "\n" << gemm_text(g);
+    if (GetParam().path) {
+        for (const auto& [id, plan] : compiled->plan.gemms) EXPECT_EQ(plan.path, *GetParam().path);
+    }
+    const Arguments x = gemm_arguments(g);
+    const auto results = run_on_device(*compiled, x, GetParam().layout);
+    ASSERT_TRUE(results) << results.error().describe() << "\n" << compiled->source;
+    EXPECT_LE(worst_difference(results->at("C"), gemm_reference(g, x)), gemm_tolerance(g))
+        << gemm_text(g) << compiled->source;
+}
+
+std::vector<Case> peers() {
+    std::vector<Case> all;
+    for (const GemmSpec& g : peer_gemms()) all.push_back({g, {}, CooperativeLayout::kNax});
+    return all;
+}
+
+// Paths x types x transpositions x edges; the layouts of cooperative tensors go round.
+std::vector<Case> sweep() {
+    struct Size {
+        int64_t m, n, k;
+    };
+    constexpr Size kSizes[] = {{64, 64, 64}, {33, 70, 45}, {1, 40, 16}, {40, 1, 17}, {5, 7, 1}, {64, 64, 0}};
+    constexpr DType kIn[] = {DType::kF16, DType::kBF16, DType::kF32};
+    constexpr CooperativeLayout kLayouts[] = {CooperativeLayout::kNax, CooperativeLayout::kRowMajor,
+                                              CooperativeLayout::kScrambled};
+    std::vector<Case> all;
+    size_t number = 0;
+    for (const Path path :
+         {Path::kDirectCooperative, Path::kSharedCooperative, Path::kSimdgroup, Path::kScalar})
+        for (const DType type : kIn)
+            for (const int transposes : {0, 1, 2, 3})
+                for (const Size& size : kSizes) {
+                    GemmSpec g{.name = {},
+                               .M = size.m,
+                               .N = size.n,
+                               .K = size.k,
+                               .tile_m = 32,
+                               .tile_n = 64,
+                               .tile_k = 32,
+                               .type = type};
+                    g.trans_a = transposes & 1, g.trans_b = transposes & 2;
+                    g.metal4 = path == Path::kDirectCooperative || path == Path::kSharedCooperative;
+                    g.c = path == Path::kDirectCooperative ? "global"
+                          : g.metal4                       ? "shared"
+                          : number % 2                     ? "fragment"
+                                                           : "global";
+                    g.out = number % 3 == 0 ? type : DType::kF32;
+                    g.threads = number % 4 == 0 ? 64 : 128;
+                    g.dynamic = number % 2;
+                    g.pad = number % 5 == 0 ? 3 : 0;
+                    g.stages = int(number % 3);
+                    g.name =
+                        fmt::format("{}_{}_{}{}_{}x{}x{}", kPathNames[size_t(path)], tile::name(type),
+                                    g.trans_a ? 't' : 'n', g.trans_b ? 't' : 'n', size.m, size.n, size.k);
+                    all.push_back({g, path, kLayouts[number % 3]});
+                    ++number;
+                }
+    return all;
+}
+
+const auto kName = [](const auto& test) { return test.param.spec.name; };
+INSTANTIATE_TEST_SUITE_P(Peer, GemmOnDevice, ::testing::ValuesIn(peers()), kName);
+INSTANTIATE_TEST_SUITE_P(Sweep, GemmOnDevice, ::testing::ValuesIn(sweep()), kName);
+
+}  // namespace
+}  // namespace ingot::tile::testing
