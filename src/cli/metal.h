@@ -21,6 +21,9 @@ void add_trust_flag(CLI::App& app, bool& trust);
 // float, half.
 Result<metal::Constants> parse_constants(const std::vector<std::string>& flags);
 
+// "nax", "rowmajor" or "scrambled".
+Result<metal::CooperativeLayout> parse_cooperative_layout(std::string_view name);
+
 // --kernel's value may hold * and ?.
 bool matches_glob(std::string_view text, std::string_view pattern);
 

@@ -217,13 +217,6 @@ Result<void> bind_buffers(std::vector<Bound>& bound, metal::Launch& launch) {
     return {};
 }
 
-Result<metal::CooperativeLayout> parse_layout(std::string_view name) {
-    if (name == "nax") return metal::CooperativeLayout::kNax;
-    if (name == "rowmajor") return metal::CooperativeLayout::kRowMajor;
-    if (name == "scrambled") return metal::CooperativeLayout::kScrambled;
-    return fail(ErrorKind::kInvalidArgument, "no layout '{}'; there are nax, rowmajor, scrambled", name);
-}
-
 Result<metal::Launch> make_launch(const LaunchFlags& flags) {
     metal::Launch launch;
     INGOT_ASSIGN(launch.group_threads, parse_size(flags.threads, "--threads"));
@@ -297,7 +290,7 @@ Result<void> run(const LaunchFlags& flags) {
     metal::CompileOptions options;
     INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
     options.require_constants = true;
-    INGOT_ASSIGN(options.layout, parse_layout(flags.layout));
+    INGOT_ASSIGN(options.layout, parse_cooperative_layout(flags.layout));
     // Strict kernels don't rely on lockstep.
     options.reconverge = !flags.no_reconvergence && !flags.source.strict;
     options.isolate = module.compiled.empty() && !flags.trust;  // source was compiled here
@@ -331,6 +324,13 @@ Result<void> run(const LaunchFlags& flags) {
 }
 
 }  // namespace
+
+Result<metal::CooperativeLayout> parse_cooperative_layout(std::string_view name) {
+    if (name == "nax") return metal::CooperativeLayout::kNax;
+    if (name == "rowmajor") return metal::CooperativeLayout::kRowMajor;
+    if (name == "scrambled") return metal::CooperativeLayout::kScrambled;
+    return fail(ErrorKind::kInvalidArgument, "no layout '{}'; there are nax, rowmajor, scrambled", name);
+}
 
 Action add_metal_run(CLI::App& app) {
     auto flags = std::make_shared<LaunchFlags>();

@@ -16,16 +16,6 @@ struct TileCompileFlags {
     bool explain = false, json = false;
 };
 
-Result<std::optional<tile::Path>> parse_path(const std::string& text) {
-    if (text.empty()) return std::optional<tile::Path>();
-    std::string names;
-    for (size_t i = 0; i < std::size(tile::kPathNames); ++i) {
-        if (tile::kPathNames[i] == text) return std::optional(tile::Path(i));
-        names += fmt::format("{}{}", i == 0 ? "" : ", ", tile::kPathNames[i]);
-    }
-    return fail(ErrorKind::kInvalidArgument, "no path '{}'; there are {}", text, names);
-}
-
 Result<void> check_pass(const std::string& name) {
     std::string names = "all";
     if (name.empty() || name == "all") return {};
@@ -68,7 +58,7 @@ Result<void> compile_tile(const TileCompileFlags& flags) {
     tile::CompileOptions options;
     options.target = flags.target;
     INGOT_ASSIGN(options.dims, parse_dims(flags.dims));
-    INGOT_ASSIGN(options.path, parse_path(flags.path));
+    INGOT_ASSIGN(options.path, parse_tile_path(flags.path));
     options.after_pass = [&](std::string_view pass, const tile::Kernel& now) {
         if (flags.print_after == "all" || flags.print_after == pass)
             fmt::print(stderr, "// after {}\n{}\n", pass, tile::print(now));
@@ -89,6 +79,16 @@ Result<void> compile_tile(const TileCompileFlags& flags) {
 }
 
 }  // namespace
+
+Result<std::optional<tile::Path>> parse_tile_path(const std::string& text) {
+    if (text.empty()) return std::optional<tile::Path>();
+    std::string names;
+    for (size_t i = 0; i < std::size(tile::kPathNames); ++i) {
+        if (tile::kPathNames[i] == text) return std::optional(tile::Path(i));
+        names += fmt::format("{}{}", i == 0 ? "" : ", ", tile::kPathNames[i]);
+    }
+    return fail(ErrorKind::kInvalidArgument, "no path '{}'; there are {}", text, names);
+}
 
 Action add_tile_compile(CLI::App& app) {
     auto flags = std::make_shared<TileCompileFlags>();

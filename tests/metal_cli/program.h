@@ -26,8 +26,11 @@ class Program : public ::testing::Test {
   protected:
     // `prefix` goes before the program, in the same shell.
     Outcome metal(const std::string& arguments, const std::string& prefix = "") {
+        return ingot("metal " + arguments, prefix);
+    }
+    Outcome ingot(const std::string& arguments, const std::string& prefix = "") {
         const std::string command = "cd '" + folder_.file("") + "'; export INGOT_METAL_CACHE='" +
-                                    folder_.file("cache") + "'; " + prefix + " '" INGOT_PROGRAM "' metal " +
+                                    folder_.file("cache") + "'; " + prefix + " '" INGOT_PROGRAM "' " +
                                     arguments + " 2>&1";
         Outcome outcome;
         std::FILE* pipe = ::popen(command.c_str(), "r");

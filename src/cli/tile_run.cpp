@@ -1,0 +1,151 @@
+// `ingot tile run`: a kernel compiled and run on the virtual Metal device, arrays from and to .npy files.
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/metal.h"
+#include "cli/tile.h"
+#include "metal/exec/compiler.h"
+#include "metal/exec/executor.h"
+#include "metal/msl/source_library.h"
+#include "tile/api/compile.h"
+
+namespace ingot::cli {
+namespace {
+
+struct TileRunFlags {
+    std::string file, target = "metal-m4", path, layout = "nax", executor;
+    TileInputFlags inputs;
+    double time_limit_seconds = 60;
+    bool specialise = false, explain = false, json = false;
+};
+
+// What was emitted, as a kernel of the device. Nothing of it relies on lockstep, so nothing makes up for it.
+Result<std::shared_ptr<const metal::Kernel>> device_kernel(const tile::CompiledKernel& c,
+                                                           metal::CooperativeLayout layout) {
+    metal::msl::SourceOptions source;
+    source.file = c.entry + ".metal";
+    source.strict = true;
+    // The device's oldest language reads what is written for older ones.
+    source.standard = tile::to_string(std::max(c.language, tile::Language::kMetal3_0));
+    INGOT_ASSIGN(const auto library, metal::msl::SourceLibrary::open(c.source, source));
+    INGOT_ASSIGN(const auto module, library.compile(c.entry));
+    INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+    metal::CompileOptions options;
+    options.layout = layout;
+    options.reconverge = false;
+    return compiler->compile(module, c.entry, options);
+}
+
+// Every tensor's memory: what was given, zeros for outputs that weren't.
+Result<std::map<std::string, Array>> tensor_memory(const tile::Kernel& k, TileInputs& inputs) {
+    std::map<std::string, Array> memory;
+    for (const tile::BufferId id : k.tensors()) {
+        INGOT_ASSIGN(auto shape, tile_shape_at_launch(k, id, inputs.dims));
+        size_t count = 1;
+        for (const size_t n : shape) count *= n;
+        const auto it = inputs.tensors.find(k[id].name);
+        if (it == inputs.tensors.end()) {
+            memory[k[id].name] = to_array(std::vector<double>(count), k[id].type, std::move(shape));
+            continue;
+        }
+        if (it->second.count() != count)
+            return fail(ErrorKind::kInvalidArgument, "{} takes {} elements, {} are given", k[id].name, count,
+                        it->second.count());
+        memory[k[id].name] = std::move(it->second);
+    }
+    return memory;
+}
+
+void print_tile_report(const TileRunFlags& flags, const tile::CompiledKernel& c, const tile::Launch& l,
+                       const metal::LaunchReport& report) {
+    if (flags.json) {
+        const nlohmann::ordered_json json{{"device", "Ingot virtual Metal device"},
+                                          {"kernel", c.entry},
+                                          {"target", c.target},
+                                          {"groups", l.groups},
+                                          {"threads", l.threads},
+                                          {"threadgroup_bytes", c.threadgroup_bytes},
+                                          {"milliseconds", report.seconds * 1e3},
+                                          {"executor", metal::to_string(report.executor)},
+                                          {"findings", report.findings}};
+        fmt::print("{}\n", json.dump());
+        return;
+    }
+    fmt::print("Ingot virtual Metal device, {} for {}: {:.3f} ms, {} x {} x {} groups of {} threads, {}\n",
+               c.entry, c.target, report.seconds * 1e3, l.groups[0], l.groups[1], l.groups[2], l.threads[0],
+               metal::to_string(report.executor));
+    for (const std::string& finding : report.findings) fmt::print("finding: {}\n", finding);
+}
+
+Result<metal::LaunchReport> launch_tile(const TileRunFlags& flags, const tile::CompiledKernel& c,
+                                        const tile::Launch& launch, const TileInputs& inputs,
+                                        std::map<std::string, Array>& memory) {
+    INGOT_ASSIGN(const auto layout, parse_cooperative_layout(flags.layout));
+    INGOT_ASSIGN(const auto kernel, device_kernel(c, layout));
+    INGOT_ASSIGN(auto packed, c.pack(inputs.dims, inputs.scalars));
+    metal::Launch l;
+    l.group_threads = {launch.threads[0], launch.threads[1], launch.threads[2]};
+    l.grid_threads = {launch.groups[0] * launch.threads[0], launch.groups[1], launch.groups[2]};
+    for (const tile::TensorArgument& t : c.tensors) {
+        Array& array = memory.at(t.name);
+        l.buffers[t.index] = {array.data.data(), array.data.size()};
+    }
+    if (c.fields_index) l.buffers[*c.fields_index] = {packed.data(), packed.size()};
+    l.executor = metal::default_executor();
+    if (!flags.executor.empty()) {
+        INGOT_ASSIGN(l.executor, metal::executor_kind(flags.executor));
+    }
+    if (l.grid_threads.count() == 0) return metal::LaunchReport{};  // a grid with a 0 has nothing to do
+    const auto limit = std::chrono::duration<double>(flags.time_limit_seconds);
+    l.deadline = std::chrono::steady_clock::now() +
+                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+    INGOT_ASSIGN(metal::LaunchReport report, metal::make_fiber_executor()->run(*kernel, l));
+    if (report.status != metal::LaunchStatus::kDone)
+        return fail(report.status == metal::LaunchStatus::kTimeLimit ? ErrorKind::kLimit
+                                                                     : ErrorKind::kInvalidArgument,
+                    "{}", report.message);
+    return report;
+}
+
+Result<void> run_tile(const TileRunFlags& flags) {
+    INGOT_ASSIGN(const tile::Kernel k, load_tile_kernel(flags.file));
+    INGOT_ASSIGN(TileInputs inputs, read_tile_inputs(k, flags.inputs));
+    INGOT_ASSIGN(auto memory, tensor_memory(k, inputs));
+    tile::CompileOptions options;
+    options.target = flags.target;
+    if (flags.specialise) options.dims = inputs.dims;
+    INGOT_ASSIGN(options.path, parse_tile_path(flags.path));
+    INGOT_ASSIGN(const tile::CompiledKernel compiled, tile::compile(k, options));
+    if (flags.explain) fmt::print(stderr, "{}", compiled.explain());
+    INGOT_ASSIGN(const tile::Launch launch, compiled.launch(inputs.dims));
+    INGOT_ASSIGN(const metal::LaunchReport report, launch_tile(flags, compiled, launch, inputs, memory));
+    print_tile_report(flags, compiled, launch, report);
+    for (const tile::BufferId id : k.tensors())
+        if (k[id].role == tile::Role::kIn) memory.erase(k[id].name);
+    return write_tile_outputs(memory, flags.inputs);
+}
+
+}  // namespace
+
+Action add_tile_run(CLI::App& app) {
+    auto flags = std::make_shared<TileRunFlags>();
+    app.add_option("file", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
+        ->required();
+    add_tile_input_flags(app, flags->inputs);
+    app.add_option("--target", flags->target, "metal-m1 to metal-m5, metal-m4-metal4")->capture_default_str();
+    app.add_option("--path", flags->path,
+                   "Refuse every other path for products: direct, shared, simdgroup or scalar");
+    app.add_flag("--specialise", flags->specialise, "Compile for these dims alone");
+    app.add_option("--layout", flags->layout, "Cooperative tensors: nax, rowmajor or scrambled")
+        ->capture_default_str();
+    app.add_option("--executor", flags->executor,
+                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)");
+    app.add_option("--time-limit", flags->time_limit_seconds, "Seconds a run may take")
+        ->capture_default_str();
+    app.add_flag("--explain", flags->explain, "Say what the compiler decided, and why");
+    app.add_flag("--json", flags->json, "Print JSON");
+    return [flags] { return run_tile(*flags); };
+}
+
+}  // namespace ingot::cli
