@@ -1,35 +1,13 @@
 #include "tile/ir/parse.h"
 
-#include <cmath>
-#include <limits>
-#include <map>
-
-#include "tile/ir/build.h"
-#include "tile/ir/lexer.h"
+#include "tile/ir/parse_expressions.h"
 
 namespace ingot::tile {
 namespace {
 
-constexpr int kMaxDepth = 100;  // of blocks and of parentheses
-constexpr std::string_view kReserved[] = {
-    "kernel",  "dim",        "scalar", "in",       "out",      "inout",     "grid",       "threads",
-    "swizzle", "shared",     "local",  "fragment", "copy",     "fill",      "gemm",       "reduce",
-    "cumsum",  "atomic_add", "for",    "if",       "parallel", "else",      "let",        "yield",
-    "barrier", "print",      "assert", "unroll",   "carry",    "pipelined", "true",       "false",
-    "inf",     "nan",        "with",   "policy",   "strides",  "offset",    "multiple_of"};
-
-template <typename List>
-std::string join(const List& names) {
-    std::string out;
-    for (const auto& n : names) out += fmt::format("{}{}", out.empty() ? "" : ", ", n);
-    return out;
-}
-
-class Parser {
+class Parser : public ExpressionParser {
   public:
-    Parser(std::vector<Token> tokens, std::string_view file) : tokens_(std::move(tokens)) {
-        k_.files.emplace_back(file);
-    }
+    using ExpressionParser::ExpressionParser;
 
     Result<Kernel> run() {
         skip_lines();
@@ -46,232 +24,6 @@ class Parser {
     }
 
   private:
-    enum class Meaning { kDim, kScalar, kBuffer, kVar };
-    struct Name {
-        Meaning meaning;
-        uint32_t id;
-    };
-
-    // --- tokens
-    const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
-    Token next() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
-    bool sees(std::string_view sign) const { return peek().kind == TokenKind::kSign && peek().text == sign; }
-    bool sees_name(std::string_view word) const {
-        return peek().kind == TokenKind::kName && peek().text == word;
-    }
-    bool accept(std::string_view sign) { return sees(sign) && (next(), true); }
-    bool accept_name(std::string_view word) { return sees_name(word) && (next(), true); }
-    void skip_lines() {
-        while (peek().kind == TokenKind::kLineEnd) next();
-    }
-
-    Failure fail_at(SourceLoc loc, std::string message) const {
-        return Failure(Error{ErrorKind::kInvalidArgument, std::move(message), k_.where(loc)});
-    }
-    std::string shown(const Token& t) const {
-        if (t.kind == TokenKind::kEnd) return "the file ends";
-        if (t.kind == TokenKind::kLineEnd) return "the line ends";
-        return fmt::format("'{}'", t.text);
-    }
-    Failure error(std::string_view wanted) const {
-        return fail_at(peek().loc, fmt::format("{} where {} is wanted", shown(peek()), wanted));
-    }
-    Result<void> expect(std::string_view sign) {
-        if (!accept(sign)) return error(fmt::format("'{}'", sign));
-        return {};
-    }
-    Result<void> expect_name(std::string_view word) {
-        if (!accept_name(word)) return error(fmt::format("'{}'", word));
-        return {};
-    }
-    Result<void> line_end() {
-        if (sees("}")) return {};  // "{ x }" on one line
-        if (peek().kind != TokenKind::kLineEnd) return error("the end of the line");
-        next();
-        return {};
-    }
-
-    // --- names
-    Result<std::string> new_name(std::string_view of_what) {
-        if (peek().kind != TokenKind::kName) return error(fmt::format("the name of {}", of_what));
-        const Token t = peek();
-        for (const std::string_view word : kReserved) {
-            if (t.text == word)
-                return fail_at(t.loc, fmt::format("'{}' is a word of the language, so it can't name {}",
-                                                  t.text, of_what));
-        }
-        if (type_named(t.text))
-            return fail_at(t.loc, fmt::format("'{}' is a type, so it can't name {}", t.text, of_what));
-        if (names_.contains(t.text))
-            return fail_at(t.loc, fmt::format("'{}' is already the name of something here", t.text));
-        next();
-        return t.text;
-    }
-    void declare(const std::string& text, Meaning meaning, uint32_t id) {
-        names_[text] = {meaning, id};
-        declared_.push_back(text);
-    }
-    void close_scope(size_t mark) {
-        for (; declared_.size() > mark; declared_.pop_back()) names_.erase(declared_.back());
-    }
-    Failure unknown(const Token& t) const {
-        std::vector<std::string_view> known;
-        for (const auto& [text, meaning] : names_) known.push_back(text);
-        return fail_at(t.loc, fmt::format("unknown name '{}'; known here: {}", t.text,
-                                          known.empty() ? "none" : join(known)));
-    }
-    Result<VarId> new_var(std::string_view of_what, VarKind kind, DType type = DType::kI32) {
-        INGOT_ASSIGN(std::string text, new_name(of_what));
-        return k_.append(Var{std::move(text), type, kind});
-    }
-    void declare(VarId v) { declare(k_[v].name, Meaning::kVar, v.index()); }
-
-    // --- numbers and types
-    Result<uint32_t> whole_number(std::string_view of_what, uint32_t least, uint32_t most) {
-        const Token t = peek();
-        if (t.kind != TokenKind::kNumber || !t.is_whole)
-            return error(fmt::format("{}, a whole number,", of_what));
-        if (t.value < least || t.value > most) {
-            return fail_at(t.loc,
-                           fmt::format("{} is {}; {} to {} are accepted", of_what, t.text, least, most));
-        }
-        next();
-        return uint32_t(t.value);
-    }
-    Result<DType> type() {
-        const auto found = peek().kind == TokenKind::kName ? type_named(peek().text) : std::nullopt;
-        if (!found) {
-            std::vector<std::string_view> all;
-            for (const TypeFacts& f : kTypes) all.push_back(f.name);
-            return error(fmt::format("a type ({})", join(all)));
-        }
-        next();
-        return *found;
-    }
-    template <typename Names>
-    Result<size_t> one_of(const Names& names, std::string_view of_what) {
-        for (size_t i = 0; i < std::size(names); ++i)
-            if (accept_name(names[i])) return i;
-        return error(fmt::format("{} ({})", of_what, join(names)));
-    }
-
-    // --- expressions
-    Result<ExprId> expr(int least = 0) {
-        if (++depth_ > kMaxDepth)
-            return fail_at(peek().loc, fmt::format("more than {} levels of nesting", kMaxDepth));
-        INGOT_ASSIGN(ExprId left, prefix());
-        while (peek().kind == TokenKind::kSign) {
-            const ExprOpFacts* f = infix(peek().text);
-            if (f == nullptr || f->precedence < least) break;
-            next();
-            INGOT_ASSIGN(const ExprId right, expr(f->precedence + 1));
-            left = apply(k_, f->op, std::array{left, right});
-        }
-        --depth_;
-        return left;
-    }
-    static const ExprOpFacts* infix(std::string_view sign) {
-        for (const ExprOpFacts& f : kExprOps)
-            if (f.form == Form::kInfix && f.spelling == sign) return &f;
-        return nullptr;
-    }
-    Result<ExprId> prefix() {
-        for (const ExprOpFacts& f : kExprOps) {
-            if (f.form != Form::kPrefix || !sees(f.spelling)) continue;
-            next();
-            INGOT_ASSIGN(const ExprId operand, expr(f.precedence));
-            return apply(k_, f.op, std::array{operand});
-        }
-        return primary();
-    }
-    Result<ExprId> primary() {
-        const Token t = peek();
-        if (t.kind == TokenKind::kNumber) {
-            next();
-            return constant(k_, t.value, t.is_whole ? DType::kI32 : DType::kF32);
-        }
-        if (accept("(")) {
-            INGOT_ASSIGN(const ExprId inner, expr());
-            INGOT_TRY(expect(")"));
-            return inner;
-        }
-        if (t.kind != TokenKind::kName) return error("an expression");
-        if (accept_name("true")) return constant(k_, 1, DType::kBool);
-        if (accept_name("false")) return constant(k_, 0, DType::kBool);
-        if (accept_name("inf")) return constant(k_, std::numeric_limits<double>::infinity(), DType::kF32);
-        if (accept_name("nan")) return constant(k_, std::numeric_limits<double>::quiet_NaN(), DType::kF32);
-        if (peek(1).kind == TokenKind::kSign && peek(1).text == "(") return call(t);
-        return named(t);
-    }
-    Result<ExprId> named(const Token& t) {
-        const auto it = names_.find(t.text);
-        if (it == names_.end()) return unknown(t);
-        next();
-        switch (it->second.meaning) {
-            case Meaning::kDim:
-                return dim(k_, DimId(it->second.id));
-            case Meaning::kScalar:
-                return scalar(k_, ScalarId(it->second.id));
-            case Meaning::kVar:
-                return var(k_, VarId(it->second.id));
-            case Meaning::kBuffer:
-                break;
-        }
-        if (!sees("[")) return error(fmt::format("'[' with the indices of {}'s element", t.text));
-        INGOT_ASSIGN(const std::vector<ExprId> indices, bracketed());
-        const BufferId b(it->second.id);
-        if (indices.size() != k_[b].shape.size()) return wrong_rank(t, indices.size(), k_[b].shape.size());
-        return load(k_, b, indices);
-    }
-    Failure wrong_rank(const Token& t, size_t given, size_t wanted) const {
-        return fail_at(t.loc,
-                       fmt::format("{} has {} dimensions, {} indices are given", t.text, wanted, given));
-    }
-    Result<std::vector<ExprId>> bracketed() {
-        INGOT_TRY(expect("["));
-        std::vector<ExprId> list;
-        if (accept("]")) return list;
-        do {
-            INGOT_ASSIGN(list.emplace_back(), expr());
-        } while (accept(","));
-        INGOT_TRY(expect("]"));
-        return list;
-    }
-    Result<ExprId> call(const Token& t) {
-        next();
-        INGOT_TRY(expect("("));
-        std::vector<ExprId> args;
-        if (!sees(")")) {
-            do {
-                INGOT_ASSIGN(args.emplace_back(), expr());
-            } while (accept(","));
-        }
-        INGOT_TRY(expect(")"));
-        const std::string_view text = t.text;
-        const auto cast_type = type_named(text);
-        const auto bits_type = text.starts_with("as_") ? type_named(text.substr(3)) : std::nullopt;
-        if (cast_type || bits_type) {
-            if (args.size() != 1)
-                return fail_at(t.loc, fmt::format("{} takes 1 operand, {} are given", text, args.size()));
-            return cast_type ? cast(k_, args[0], *cast_type) : bits(k_, args[0], *bits_type);
-        }
-        std::vector<std::string_view> known;
-        for (const ExprOpFacts& f : kExprOps) {
-            if (f.form != Form::kCall || f.spelling.empty()) continue;
-            known.push_back(f.spelling);
-            if (f.spelling != text) continue;
-            if (args.size() != size_t(f.arity)) {
-                return fail_at(t.loc,
-                               fmt::format("{} takes {} operands, {} are given", text, f.arity, args.size()));
-            }
-            return apply(k_, f.op, args);
-        }
-        return fail_at(
-            t.loc,
-            fmt::format("unknown function '{}'; there are {}, a type's name, and as_ with a type's name",
-                        text, join(known)));
-    }
-
     // --- declarations
     Result<void> declarations() {
         while (true) {
@@ -388,8 +140,8 @@ class Parser {
 
     // --- statements
     Result<void> statements(Block& out, std::string_view what) {
-        if (++depth_ > kMaxDepth)
-            return fail_at(peek().loc, fmt::format("more than {} levels of nesting", kMaxDepth));
+        if (++depth_ > kMaxParseDepth)
+            return fail_at(peek().loc, fmt::format("more than {} levels of nesting", kMaxParseDepth));
         const size_t mark = declared_.size();
         while (true) {
             skip_lines();
@@ -624,13 +376,6 @@ class Parser {
         } while (accept(","));
         return {};
     }
-
-    std::vector<Token> tokens_;
-    Kernel k_;
-    std::map<std::string, Name, std::less<>> names_;
-    std::vector<std::string> declared_;
-    size_t at_ = 0;
-    int depth_ = 0;
 };
 
 }  // namespace
