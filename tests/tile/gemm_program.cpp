@@ -60,7 +60,9 @@ std::string gemm_text(const GemmSpec& g) {
     t += fmt::format("    copy As = A[{}]\n    copy Bs = B[{}]\n    gemm Ct += As{} @ Bs{}{}\n  }}\n",
                      pick(g.trans_a, rows, step), pick(!g.trans_b, columns, step), ta, tb, policy);
     if (g.via_shared) {
-        t += fmt::format("  shared Co: {}[{}, {}]\n  copy Co = Ct\n", tile::name(g.accumulator), bm, bn) +
+        const std::string barrier = g.sync ? "  barrier\n" : "";
+        t += fmt::format("  shared Co: {}[{}, {}]\n{}  copy Co = Ct\n{}", tile::name(g.accumulator), bm, bn,
+                         barrier, barrier) +
              epilogue(g, "Co") + fmt::format("  copy C[{}, {}] = Co\n}}\n", rows, columns);
     } else {
         t += epilogue(g, "Ct") + fmt::format("  copy C[{}, {}] = Ct\n}}\n", rows, columns);
@@ -163,6 +165,31 @@ std::vector<GemmSpec> peer_gemms() {
          .threads = 64,
          .epilogue = "bias_relu",
          .via_shared = true},
+        {.name = "gemm_f16_viashared_sync_biasrelu_64x64x32_t128",
+         .epilogue = "bias_relu",
+         .via_shared = true,
+         .sync = true},
+        {.name = "gemm_f16_edge_viashared_sync_100x72x40",
+         .M = 100,
+         .N = 72,
+         .K = 40,
+         .tile_m = 32,
+         .tile_n = 32,
+         .threads = 64,
+         .epilogue = "bias_relu",
+         .via_shared = true,
+         .sync = true},
+        {.name = "gemm_f16_edge_odd_sync_33x35x37",
+         .M = 33,
+         .N = 35,
+         .K = 37,
+         .tile_m = 32,
+         .tile_n = 32,
+         .threads = 64,
+         .via_shared = true,
+         .sync = true},
+        // Layouts of shared tiles are the compiler's: these rows are padded, and loads obey.
+        {.name = "gemm_f16_swizzled_a_64x64x32_t128"},
         {.name = "gemm_f16_edge_odd_33x35x37",
          .M = 33,
          .N = 35,
@@ -188,7 +215,8 @@ std::vector<GemmSpec> peer_gemms() {
          .tile_n = 40,
          .tile_k = 24},
         {.name = "gemm_i8_64x64x32_t128", .type = i8, .accumulator = i32, .out = i32},
-        {.name = "gemm_dynamic", .M = 100, .dynamic = true},
+        {.name = "gemm_i8_64x64x32_novector", .type = i8, .accumulator = i32, .out = i32},
+        {.name = "gemm_dynamic_m", .M = 100, .dynamic = true},
     };
     const auto direct = [&](std::string name, int bm, int bn, int threads, DType type, DType out) {
         GemmSpec g{.name = std::move(name),
@@ -221,20 +249,19 @@ std::vector<GemmSpec> peer_gemms() {
     direct("mpp_direct_f16_32x32_t32", 32, 32, 32, f16, f32);
     direct("mpp_direct_f16_128x128_t128", 128, 128, 128, f16, f32);
     direct("direct_f16_64x128_t128_without_metal4", 64, 128, 128, f16, f32)->metal4 = false;
-    for (GemmSpec g : {GemmSpec{.name = "mpp_cshared_f16_64x64x32_t128"},
-                       GemmSpec{.name = "mpp_cshared_f16_nt_64x64x32_t128", .trans_b = true},
-                       GemmSpec{.name = "mpp_cshared_bf16_64x64x32_t128", .type = bf16},
-                       GemmSpec{.name = "mpp_cshared_f16_edge_100x72x40",
-                                .M = 100,
-                                .N = 72,
-                                .K = 40,
-                                .tile_m = 32,
-                                .tile_n = 32,
-                                .threads = 64},
-                       GemmSpec{.name = "mpp_cshared_f16_64x64x64_t128", .tile_k = 64},
-                       GemmSpec{.name = "mpp_cshared_biasrelu", .epilogue = "bias_relu"}}) {
-        g.c = "shared", g.metal4 = true;
-        all.push_back(g);
+    // The peer's two kinds of threadgroup memory, static and dynamic, are one here.
+    for (const std::string kind : {"mpp_cshared_", "mpp_cshared_static_"}) {
+        const auto shared = [&](const std::string& name) {
+            all.push_back({.name = kind + name, .c = "shared", .metal4 = true});
+            return &all.back();
+        };
+        shared("f16_64x64x32_t128");
+        shared("f16_nt_64x64x32_t128")->trans_b = true;
+        shared("bf16_64x64x32_t128")->type = bf16;
+        shared("f16_64x64x64_t128")->tile_k = 64;
+        shared("biasrelu_64x64x32_t128")->epilogue = "bias_relu";
+        GemmSpec* over = shared(kind == "mpp_cshared_" ? "f16_edge_100x72x40" : "edge_100x72x40");
+        over->M = 100, over->N = 72, over->K = 40, over->tile_m = over->tile_n = 32, over->threads = 64;
     }
     all.push_back({.name = "metal4_cfragment_f16_64x64x32_t128", .metal4 = true});
     return all;

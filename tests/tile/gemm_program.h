@@ -17,6 +17,7 @@ struct GemmSpec {
     std::string epilogue = "none";  // relu, bias_relu
     std::string policy = "square", swizzle = "none";
     bool via_shared = false;  // fragment -> shared tile -> epilogue there -> tensor
+    bool sync = false;        // with via_shared: barriers of the author's around the copy
     bool dynamic = false;     // M, N and K are dims
     int64_t pad = 0;          // of each row of A, B and C
 };

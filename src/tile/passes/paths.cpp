@@ -20,7 +20,10 @@ std::string why_no_matrix(const Kernel& k, const Stmt& s) {
 std::string why_no_simdgroup(const Kernel& k, const Stmt& s) {
     if (std::string why = why_no_matrix(k, s); !why.empty()) return why;
     const GemmShape g = shape_of(k, s);
-    if (g.m % kAtom != 0 || g.n % kAtom != 0 || g.k % kAtom != 0)
+    // Operands in tensors are staged in whole steps, which their edge fills.
+    const bool staged =
+        k[s.regions[1].buffer].scope == Scope::kGlobal && k[s.regions[2].buffer].scope == Scope::kGlobal;
+    if (g.m % kAtom != 0 || g.n % kAtom != 0 || (!staged && g.k % kAtom != 0))
         return fmt::format("{} x {} x {} isn't made of 8x8 matrices", g.m, g.n, g.k);
     return {};
 }
@@ -49,6 +52,7 @@ bool depth_inside(const Kernel& k, const Domain& domain, const Region& r, size_t
 std::string why_no_views(const Kernel& k, const Stmt& s) {
     Domain domain(k);
     domain.bound_grid();
+    domain.bound_loops();
     const Region &c = s.regions[0], &a = s.regions[1], &b = s.regions[2];
     const auto ck = c.kept(), ak = a.kept(), bk = b.kept();
     if (!cut_alike(k, domain, a, ak[s.transpose_a], c, ck[0])) return "A and C aren't cut alike in M";

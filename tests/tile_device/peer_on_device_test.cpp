@@ -1,0 +1,30 @@
+// The peer's programs that are more than a product, on the virtual Metal device; and what each of its known
+// mistakes would show in the emitted source.
+#include <gmock/gmock.h>
+
+#include "tile/peer_programs.h"
+#include "tile_device/device.h"
+
+namespace ingot::tile::testing {
+namespace {
+
+class PeerOnDevice : public ::testing::TestWithParam<PeerProgram> {};
+
+TEST_P(PeerOnDevice, IsRight) {
+    const PeerProgram& p = GetParam();
+    CompileOptions options;
+    options.target = p.metal4 ? "metal-m5" : "metal-m4";
+    const auto compiled = compile(kernel_of(p.text, p.name), options);
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    const auto results = run_on_device(*compiled, p.arguments);
+    ASSERT_TRUE(results) << results.error().describe() << "\n" << compiled->source;
+    for (const auto& [name, expected] : p.expected)
+        EXPECT_LE(worst_difference(results->at(name), expected), p.tolerance) << name << "\n"
+                                                                              << compiled->source;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, PeerOnDevice, ::testing::ValuesIn(peer_programs()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace ingot::tile::testing
