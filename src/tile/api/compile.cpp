@@ -1,7 +1,9 @@
 #include "tile/api/compile.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "tile/emit/emitter.h"
 #include "tile/ir/interpret.h"
@@ -42,6 +44,20 @@ Result<void> check_threads(const Kernel& k, const Target& target) {
     return {};
 }
 
+Result<Kernel> with_promises(const Kernel& k, const CompileOptions& options) {
+    Kernel out = k;
+    out.name += options.entry_suffix;
+    for (const auto& [name, multiple] : options.multiples) {
+        const auto it = std::ranges::find(out.dims, name, &Dim::name);
+        if (it == out.dims.end() || multiple < 1)
+            return fail(ErrorKind::kInvalidArgument,
+                        "{}: no multiple of {} of '{}' can be promised; from 1 on, of a dim", k.name,
+                        multiple, name);
+        it->multiple_of = std::lcm(it->multiple_of, multiple);
+    }
+    return out;
+}
+
 // Dims that got a value are gone from the arguments; their ids stay valid, so they are dropped only where no
 // expression names them any more.
 void drop_bound_dims(Kernel& k, const std::map<std::string, int64_t>& dims) {
@@ -63,16 +79,17 @@ Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options) {
     INGOT_ASSIGN(const Target* target, target_named(options.target));
     INGOT_TRY(verify(k));
     INGOT_TRY(check_threads(k, *target));
-    INGOT_ASSIGN(Kernel special, specialise(k, options.dims));
+    INGOT_ASSIGN(const Kernel promised, with_promises(k, options));
+    INGOT_ASSIGN(Kernel special, specialise(promised, options.dims));
     CompiledKernel out;
     out.target = target->name;
     out.specialised = options.dims;
     const PlanOptions plan_options{.target = target, .path = options.path, .bypass_staging = true};
     INGOT_ASSIGN(out.kernel, run_passes(special, plan_options, out.plan, options.after_pass));
     drop_bound_dims(out.kernel, options.dims);
-    INGOT_ASSIGN(Emitted emitted, emit(out.kernel, out.plan, *target));
-    INGOT_ASSIGN(out.language, check_language(*target, emitted.needs));
-    out.source = std::move(emitted.source);
+    INGOT_ASSIGN(out.parts, emit(out.kernel, out.plan, *target));
+    INGOT_ASSIGN(out.language, check_language(*target, out.parts.needs));
+    out.source = source_text(std::span(&out.parts, 1));
     const size_t entry = out.source.find("]] void ") + 8;
     out.entry = out.source.substr(entry, out.source.find('(', entry) - entry);
     out.threads = out.kernel.threads;
@@ -90,6 +107,12 @@ Result<Launch> CompiledKernel::launch(const std::map<std::string, int64_t>& dims
             return fail(ErrorKind::kInvalidArgument,
                         "{}: dim {} is {}; multiples of {} from 0 on are accepted", entry, d.name, it->second,
                         d.multiple_of);
+    }
+    for (const auto& [name, value] : specialised) {
+        const auto it = dims.find(name);
+        if (it != dims.end() && it->second != value)
+            return fail(ErrorKind::kInvalidArgument, "{}: dim {} is {}; it was compiled for {}", entry, name,
+                        it->second, value);
     }
     std::array<int64_t, 3> groups = {1, 1, 1};
     for (size_t i = 0; i < kernel.grid.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tile/api/source.h"
 #include "tile/api/target.h"
 #include "tile/ir/ir.h"
 #include "tile/passes/plan.h"
@@ -18,8 +19,10 @@ namespace ingot::tile {
 
 struct CompileOptions {
     std::string_view target = "metal-m4";
-    std::map<std::string, int64_t> dims;  // known now; the rest is bound at launch
-    std::optional<Path> path;             // refuse every other path for products
+    std::map<std::string, int64_t> dims;       // known now; the rest is bound at launch
+    std::map<std::string, int64_t> multiples;  // promises about dims, checked at launch
+    std::string entry_suffix;                  // of the entry's name
+    std::optional<Path> path;                  // refuse every other path for products
     std::function<void(std::string_view pass, const Kernel& k)> after_pass;
 };
 
@@ -46,6 +49,7 @@ struct Launch {
 
 struct CompiledKernel {
     std::string source, entry;
+    SourceParts parts;  // of the source
     Language language = Language::kMetal2_3;
     std::string target;
     std::vector<TensorArgument> tensors;
@@ -68,5 +72,27 @@ struct CompiledKernel {
 };
 
 Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options = {});
+
+// The device a host runs on.
+struct Device {
+    int apple_family = 7;                     // MTLGPUFamilyApple<N>
+    bool metal4 = false;                      // MTLGPUFamilyMetal4
+    Language language = Language::kMetal3_0;  // the newest that its system compiles
+};
+
+// One source with several forms of one kernel, for hosts that don't know the device or the sizes before they
+// run.
+struct CompiledModule {
+    std::string source;
+    std::vector<CompiledKernel> variants;  // their own `source` is each alone
+
+    // The first variant that the device runs and whose promises these dims keep. The error says of each why
+    // not.
+    Result<const CompiledKernel*> select(const Device& device,
+                                         const std::map<std::string, int64_t>& dims) const;
+};
+
+// Each variant's entry is named NAME_SUFFIX; the options come in the order in which select() tries them.
+Result<CompiledModule> compile_module(const Kernel& k, std::span<const CompileOptions> variants);
 
 }  // namespace ingot::tile

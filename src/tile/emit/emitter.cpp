@@ -41,7 +41,7 @@ Failure Emitter::refuse(SourceLoc loc, std::string message) const {
     return Failure(Error{ErrorKind::kUnsupported, std::move(message), k_.where(loc)});
 }
 
-Result<Emitted> Emitter::run() {
+Result<SourceParts> Emitter::run() {
     for (const Buffer& b : k_.buffers) needs_.bfloat |= b.type == DType::kBF16;
     depth_ = 1;
     INGOT_TRY(block(k_.body));
@@ -49,49 +49,48 @@ Result<Emitted> Emitter::run() {
     std::string statements = std::exchange(body_, {});
     // What goes before depends on what the statements used.
     depth_ = 0;
-    line("// {}, written by Ingot's tile compiler for {}.", k_.name, target_.name);
-    line("#include <metal_stdlib>");
-    if (uses_matrices_) line("#include <metal_simdgroup_matrix>");
-    if (needs_.logging) line("#include <metal_logging>");
-    if (needs_.cooperative_tensors) {
-        line("#include <metal_tensor>");
-        line("#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>");
-    }
-    line("using namespace metal;");
-    line("");
-    helpers();
+    line("// {} for {}.", k_.name, target_.name);
     arguments_struct();
     signature();
     depth_ = 1;
     prologue();
     body_ += statements + "}\n";
-    return Emitted{std::move(body_), needs_};
+    return SourceParts{includes(), helpers(), std::move(body_), needs_};
 }
 
-void Emitter::helpers() {
+std::vector<std::string> Emitter::includes() const {
+    std::vector<std::string> out = {"metal_stdlib"};
+    if (uses_matrices_) out.emplace_back("metal_simdgroup_matrix");
+    if (needs_.logging) out.emplace_back("metal_logging");
+    if (needs_.cooperative_tensors) {
+        out.emplace_back("metal_tensor");
+        out.emplace_back("MetalPerformancePrimitives/MetalPerformancePrimitives.h");
+    }
+    return out;
+}
+
+std::vector<std::string> Emitter::helpers() const {
+    std::vector<std::string> out;
     if (uses_floor_div_) {
-        line("// Division that rounds down, also below 0.");
-        line(
-            "inline int floor_div(int a, int b) {{ return a / b - int((a % b != 0) && ((a < 0) != (b < 0))); "
-            "}}");
-        line("inline int floor_mod(int a, int b) {{ return a - floor_div(a, b) * b; }}");
-        line("");
+        out.emplace_back(R"(// Division that rounds down, also below 0.
+inline int floor_div(int a, int b) { return a / b - int((a % b != 0) && ((a < 0) != (b < 0))); }
+inline int floor_mod(int a, int b) { return a - floor_div(a, b) * b; }
+)");
     }
     if (uses_erf_) {
-        line("// erf(x), to 2e-7: a series near 0, a rational fit times exp(-x^2) elsewhere.");
-        line("inline float error_function(float x) {{");
-        line("    const float a = fabs(x), t = 1.0f / (1.0f + 0.3275911f * a);");
-        line(
-            "    const float p = t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * "
-            "(-1.453152027f + t * 1.061405429f))));");
-        line("    const float s = x * x;");
-        line(
-            "    const float near = 1.12837917f * x * (1.0f + s * (-0.333333333f + s * (0.1f + s * "
-            "(-0.0238095238f + s * 0.00462962963f))));");
-        line("    return a < 0.5f ? near : copysign(1.0f - p * exp(-a * a), x);");
-        line("}}");
-        line("");
+        out.emplace_back(R"(// erf(x), to 2e-7: a series near 0, a rational fit times exp(-x^2) elsewhere.
+inline float error_function(float x) {
+    const float a = fabs(x), t = 1.0f / (1.0f + 0.3275911f * a);
+    const float p =
+        t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
+    const float s = x * x;
+    const float near = 1.12837917f * x *
+                       (1.0f + s * (-0.333333333f + s * (0.1f + s * (-0.0238095238f + s * 0.00462962963f))));
+    return a < 0.5f ? near : copysign(1.0f - p * exp(-a * a), x);
+}
+)");
     }
+    return out;
 }
 
 void Emitter::arguments_struct() {
@@ -356,7 +355,7 @@ void Emitter::print(const Stmt& s) {
     line("os_log_default.log_info(\"{}\"{});", format, values);
 }
 
-Result<Emitted> emit(const Kernel& k, const Plan& plan, const Target& target) {
+Result<SourceParts> emit(const Kernel& k, const Plan& plan, const Target& target) {
     return Emitter(k, plan, target).run();
 }
 

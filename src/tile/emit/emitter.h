@@ -7,23 +7,19 @@
 
 #include <string>
 
+#include "tile/api/source.h"
 #include "tile/passes/plan.h"
 #include "tile/proof/domain.h"
 
 namespace ingot::tile {
 
-struct Emitted {
-    std::string source;
-    LanguageNeeds needs;
-};
-
 // `k` has been through all passes.
-Result<Emitted> emit(const Kernel& k, const Plan& plan, const Target& target);
+Result<SourceParts> emit(const Kernel& k, const Plan& plan, const Target& target);
 
 class Emitter {
   public:
     Emitter(const Kernel& k, const Plan& plan, const Target& target);
-    Result<Emitted> run();
+    Result<SourceParts> run();
 
   private:
     // --- text
@@ -73,7 +69,8 @@ class Emitter {
     void arguments_struct();
     void prologue();
     void grid_indices();
-    void helpers();
+    std::vector<std::string> includes() const;
+    std::vector<std::string> helpers() const;
     Result<void> block(const Block& b);
     Result<void> stmt(StmtId id);
     Result<void> loop(const Stmt& s);

@@ -12,6 +12,10 @@ namespace ingot::tile {
 // Gives dims their values. Unknown names are an Error.
 Result<Kernel> specialise(const Kernel& k, const std::map<std::string, int64_t>& dims);
 
+// Lets products read tensors where shared tiles only held copies of them for the product, on targets whose
+// cooperative tensors can. A staging that means more stays, and a note says what.
+Result<Kernel> bypass_staging(const Kernel& k, const PlanOptions& options, Plan& plan);
+
 // Chooses each product's path, and rewrites those whose operands or accumulator the path can't take where
 // they are: into a fragment for C, and a loop over K that stages A and B in shared memory, edges filled with
 // 0.

@@ -6,6 +6,7 @@ namespace ingot::tile {
 namespace {
 
 constexpr NamedPass kPasses[] = {
+    {"bypass-staging", bypass_staging, "products read tensors where shared tiles only held copies of them"},
     {"select-paths", select_paths,
      "a path for each product, its operands and accumulator brought where the path wants them"},
     {"pipeline-loops", pipeline_loops,

@@ -60,6 +60,21 @@ void Domain::bound_grid() {
     for (size_t i = 0; i < k_->grid.size(); ++i) bound(k_->grid[i], k_->grid_extents[i]);
 }
 
+void Domain::bound_loops() {
+    bound_loops(k_->body);
+}
+
+void Domain::bound_loops(const Block& body) {
+    for (const StmtId id : body) {
+        const Stmt& s = (*k_)[id];
+        if (s.op == StmtOp::kFor) bound(s.vars[0], s.exprs[0]);
+        if (s.op == StmtOp::kParallel)
+            for (size_t i = 0; i < s.vars.size(); ++i) bound(s.vars[i], s.exprs[i]);
+        bound_loops(s.body);
+        bound_loops(s.otherwise);
+    }
+}
+
 void Domain::assume(ExprId condition) {
     const Expr& e = (*k_)[condition];
     if (e.op == ExprOp::kAnd) {
@@ -237,8 +252,8 @@ bool Domain::proves_within(ExprId offset, int64_t span, ExprId limit) const {
     for (const auto& [term, factor] : from.terms)
         if ((gap.terms[term] -= factor) == 0) gap.terms.erase(term);
     if (interval(gap).lo >= 0) return true;
-    // A variable below a symbolic extent: try its largest value, extent - 1, in its place. With e =
-    // ceildiv(x, c) and x a multiple of c, c * e is x.
+    // A variable below a symbolic extent: try its largest value, extent - 1, in its place. c * e is at
+    // most x where e is x / c, or ceildiv(x, c) of a multiple of c.
     for (const auto& [v, extent] : extents_) {
         for (const auto& [term, factor] : gap.terms) {
             if ((*k_)[term].op != ExprOp::kVar || VarId((*k_)[term].ref) != v || factor >= 0) continue;
@@ -246,8 +261,10 @@ bool Domain::proves_within(ExprId offset, int64_t span, ExprId limit) const {
             most.terms.erase(term);
             most.constant -= factor;
             const Expr& e = (*k_)[extent];
-            const auto c = e.op == ExprOp::kCeilDiv ? constant_int(*k_, e.args[1]) : std::nullopt;
-            const bool exact = c && *c > 0 && factor % *c == 0 && divisor(e.args[0]) % *c == 0;
+            const bool divides = e.op == ExprOp::kCeilDiv || e.op == ExprOp::kDiv;
+            const auto c = divides ? constant_int(*k_, e.args[1]) : std::nullopt;
+            const bool exact =
+                c && *c > 0 && factor % *c == 0 && (e.op == ExprOp::kDiv || divisor(e.args[0]) % *c == 0);
             const Affine upper = affine(exact ? e.args[0] : extent);
             const int64_t scale = exact ? factor / *c : factor;
             most.constant += scale * upper.constant;

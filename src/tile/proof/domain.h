@@ -35,6 +35,8 @@ class Domain {
     // 0 <= v < extent, where the variable lives. An extent that isn't constant bounds by its interval.
     void bound(VarId v, ExprId extent);
     void bound_grid();
+    // The indices of all loops. Inside of them they are so; elsewhere they don't occur.
+    void bound_loops();
     // What a condition that holds says; it is used by proves_less in either order of its sides.
     void assume(ExprId condition);
     // What was assumed can't hold: nothing here is ever reached.
@@ -56,6 +58,7 @@ class Domain {
     bool proves_different(ExprId a, ExprId b) const;
 
   private:
+    void bound_loops(const Block& body);
     void add(Affine& out, ExprId e, int64_t factor) const;
     Interval term_interval(ExprId e) const;
     int64_t term_divisor(ExprId e) const;
