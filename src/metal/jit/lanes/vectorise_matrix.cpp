@@ -9,7 +9,7 @@ namespace ingot::metal::jit::lanes {
 
 // Their phis lie outside of masks, where no lane keeps an old value.
 void Vectoriser::find_residents() {
-    const llvm::Function* mma = source_.getParent()->getFunction("ingot.mma");
+    const llvm::Function* mma = target_.getParent()->getFunction("ingot.mma");
     if (mma == nullptr) return;
     for (const llvm::Loop* loop : regions_.loops().getLoopsInPreorder()) {
         if (regions_.is_masked(loop->getHeader())) continue;
