@@ -77,7 +77,19 @@ ThreadPool::ThreadPool(uint32_t num_threads)
       states_(std::make_unique<ThreadState[]>(num_threads)) {
     INGOT_CHECK(num_threads >= 1, "a pool needs a thread");
     for (uint32_t i = 0; i < num_threads; ++i) states_[i].spins = barrier_.max_spins();
-    for (uint32_t i = 1; i < num_threads; ++i) threads_.emplace_back([this, i] { thread_main(i); });
+    try {
+        for (uint32_t i = 1; i < num_threads; ++i) threads_.emplace_back([this, i] { thread_main(i); });
+    } catch (...) {  // the barrier's other parties will never come
+        start(Start::kQuit);
+        for (std::thread& thread : threads_) thread.join();
+        throw;
+    }
+    start(Start::kGo);
+}
+
+void ThreadPool::start(Start start) {
+    start_ = start;
+    start_.notify_all();
 }
 
 ThreadPool::~ThreadPool() {
@@ -87,6 +99,8 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::thread_main(uint32_t index) {
+    start_.wait(Start::kHold);
+    if (start_ == Start::kQuit) return;
     for (;;) {
         barrier_.wait(states_[index].spins);
         if (region_ == nullptr) return;

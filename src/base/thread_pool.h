@@ -62,7 +62,8 @@ class Worker {
 
 class ThreadPool {
   public:
-    // num_threads >= 1, the caller's included; more than there are cores is allowed, and slower.
+    // num_threads >= 1, the caller's included; more than there are cores is allowed, and slower. Throws
+    // std::system_error if the system gives no more threads.
     explicit ThreadPool(uint32_t num_threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -90,6 +91,8 @@ class ThreadPool {
         uint32_t spins = 0;
     };
 
+    enum class Start : uint32_t { kHold, kGo, kQuit };  // threads hold until all are there
+    void start(Start start);
     void run_region(Region region, void* function);
     void thread_main(uint32_t index);
     uint32_t execute(uint32_t index);  // returns the region's last epoch
@@ -100,6 +103,7 @@ class ThreadPool {
     std::unique_ptr<ThreadState[]> states_;
     Region region_ = nullptr;  // null when the threads shall end
     void* function_ = nullptr;
+    std::atomic<Start> start_{Start::kHold};
     uint32_t epoch_ = 0;  // last epoch used; regions and the stretches between barriers have one each
     std::vector<std::thread> threads_;
 };

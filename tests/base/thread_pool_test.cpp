@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 namespace ingot {
 namespace {
@@ -109,6 +112,25 @@ TEST(ThreadPool, LateWorkerWakesTheOthers) {
         }
     });
     EXPECT_EQ(36, passed);
+}
+
+// Stacks so large that only the first threads fit into the address space; in a process of its own.
+TEST(ThreadPoolDeath, AThreadThatTheSystemRefusesIsAnExceptionAndTheOthersEnd) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            pthread_attr_t attributes;
+            pthread_attr_init(&attributes);
+            pthread_attr_setstacksize(&attributes, size_t(1) << 45);
+            pthread_setattr_default_np(&attributes);
+            try {
+                ThreadPool pool(33);
+            } catch (const std::system_error&) {
+                std::exit(3);
+            }
+            std::exit(4);
+        },
+        testing::ExitedWithCode(3), "");
 }
 
 }  // namespace

@@ -42,31 +42,23 @@ TEST(MetalOptions, EachValueIsTheEnumItSpells) {
 }
 
 // Every combination; the table is what the docs say.
-TEST(MetalOptions, AttentionPlansAreThese) {
-    size_t plans = 0;
+TEST(MetalOptions, AttentionRoutesAreThese) {
+    size_t routes = 0;
     for (const AttnDecodeChoice decode :
          {AttnDecodeChoice::kFlash, AttnDecodeChoice::kSplit, AttnDecodeChoice::kClassic}) {
         for (const AttnPrefillChoice prefill :
              {AttnPrefillChoice::kAuto, AttnPrefillChoice::kFlash, AttnPrefillChoice::kClassic}) {
-            for (const kv::FormatTraits& format : kv::kFormats) {
-                for (const uint32_t tokens : {1u, 2u, 7u, 8u, 512u}) {
-                    AttentionRoute route = AttentionRoute::kClassic;
-                    if (tokens == 1 && decode != AttnDecodeChoice::kClassic) route = AttentionRoute::kDecode;
-                    if (tokens >= 8 && prefill == AttnPrefillChoice::kAuto) route = AttentionRoute::kTile;
-                    if (tokens >= 2 && prefill == AttnPrefillChoice::kFlash) route = AttentionRoute::kTile;
-                    PackedRead packed = PackedRead::kNone;
-                    if (format.format == kv::Format::kQ8_0) {
-                        packed = route == AttentionRoute::kTile ? PackedRead::kStaged : PackedRead::kNative;
-                    }
-                    EXPECT_EQ((AttentionPlan{route, packed}),
-                              attention_plan(tokens, format.format,
-                                             {.attn_decode = decode, .attn_prefill = prefill}));
-                    ++plans;
-                }
+            for (const uint32_t tokens : {1u, 2u, 7u, 8u, 512u}) {
+                AttentionRoute route = AttentionRoute::kClassic;
+                if (tokens == 1 && decode != AttnDecodeChoice::kClassic) route = AttentionRoute::kDecode;
+                if (tokens >= 8 && prefill == AttnPrefillChoice::kAuto) route = AttentionRoute::kTile;
+                if (tokens >= 2 && prefill == AttnPrefillChoice::kFlash) route = AttentionRoute::kTile;
+                EXPECT_EQ(route, attention_route(tokens, {.attn_decode = decode, .attn_prefill = prefill}));
+                ++routes;
             }
         }
     }
-    EXPECT_EQ(135u, plans);
+    EXPECT_EQ(45u, routes);
 }
 
 }  // namespace

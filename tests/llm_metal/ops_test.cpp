@@ -330,6 +330,47 @@ TEST_F(MetalTest, FusedFfnIsTheChainItReplacesBitForBit) {
     }
 }
 
+// The fused kernel takes a bias for each of q, k and v or for none: with some the chain stays, and is as
+// right.
+TEST_F(MetalTest, BiasesOfSomeProjectionsLeaveTheChainUnfused) {
+    constexpr uint32_t kWidth = 32;
+    const std::vector<float> x = random_values(kWidth, 4);
+    const std::vector<int32_t> zero = {0};
+    for (uint32_t biased = 0; biased < 8; ++biased) {
+        SCOPED_TRACE(biased);
+        WeightId matrices[3], biases[3];
+        for (uint32_t i = 0; i < 3; ++i) {
+            const std::string name = fmt::format("{} {}", biased, "qkv"[i]);
+            matrices[i] = weights_.add(name, kWidth, kWidth);
+            if (biased >> i & 1) biases[i] = weights_.add(name + " bias", 1, kWidth);
+        }
+        const auto make = [&](const GraphParams& p) {
+            GraphBuilder b(p, weights_.table());
+            const NodeId in = x_of(b, {1, kWidth});
+            NodeId heads[3];
+            for (uint32_t i = 0; i < 3; ++i) {
+                heads[i] = b.split_heads(b.mat_mul(matrices[i], in, biases[i]), 1, kWidth);
+                if (i < 2) heads[i] = b.rope(heads[i], b.positions(), {.dims = kWidth});
+            }
+            b.kv_store(0, heads[1], heads[2]);
+            b.output(b.attention(heads[0], 0, {1, 1, kWidth, 1.0f}));
+            return std::move(b).finish();
+        };
+        const auto metal = make_metal();
+        ReferenceBackend reference;
+        std::vector<float> results[2];
+        for (Backend* backend : {static_cast<Backend*>(metal.get()), static_cast<Backend*>(&reference)}) {
+            Executor executor({backend}, make, {.kv_cells = 4});
+            expect_ok(executor.run({.kv_format = kv::Format::kF32},
+                                   std::vector<InputData>{{"x", x}, {"cells", zero}, {"positions", zero}}));
+            const auto out = value_of(executor.output());
+            results[backend == &reference].assign(out.begin(), out.end());
+        }
+        for (size_t i = 0; i < kWidth; ++i) EXPECT_NEAR(results[0][i], results[1][i], 1e-4);
+        EXPECT_EQ(metal->kernel_counts().contains("qkv_one_f32"), biased == 0 || biased == 7);
+    }
+}
+
 TEST_F(MetalTest, FiftyRunsAreBitwiseEqual) {
     const WeightId matrix = weights_.add("m", 64, 64, QuantType::kQ8_0), gain = weights_.add("g", 1, 64);
     const auto make = [&](const GraphParams& p) {

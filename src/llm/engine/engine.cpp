@@ -19,9 +19,6 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxBatch = 1u << 16;
-// Tokens per graph on the Metal device, whose runs end in time or fail: the virtual one takes seconds for so
-// many.
-constexpr uint32_t kMaxMetalBatch = 32;
 constexpr uint32_t kMaxContext = 1u << 30;  // positions are 32-bit signed
 // Logits that one graph yields at most: 256 rows of a vocabulary of 65536. More rows come in several graphs.
 constexpr size_t kMaxLogitsBytes = 64u << 20;
@@ -133,12 +130,14 @@ class GraphEngine final : public Engine {
                         tokens.size(), num_tokens());
         }
         const std::span<const kv::LayerCells> layers = layer_cells_;
-        return kv::save_session(path, session_shape(layers), cells_.runs(kSequence), tokens);
+        INGOT_ASSIGN(const kv::SessionShape shape, session_shape(layers));
+        return kv::save_session(path, shape, cells_.runs(kSequence), tokens);
     }
 
     Result<uint32_t> load_session(const std::string& path, std::span<const TokenId> tokens) override {
         const std::span<const kv::LayerCells> layers = layer_cells_;
-        INGOT_ASSIGN(const kv::Session session, kv::Session::read(path, session_shape(layers)));
+        INGOT_ASSIGN(const kv::SessionShape shape, session_shape(layers));
+        INGOT_ASSIGN(const kv::Session session, kv::Session::read(path, shape));
         const size_t most = std::min<size_t>(context(), std::min(tokens.size(), session.tokens().size()));
         uint32_t same = 0;
         while (same < most && tokens[same] == session.tokens()[same]) ++same;
@@ -181,8 +180,10 @@ class GraphEngine final : public Engine {
         return params;
     }
 
-    kv::SessionShape session_shape(std::span<const kv::LayerCells> layers) const {
-        return {.model = model::fingerprint(*file_), .format = params(1, 1).kv_format, .layers = layers};
+    Result<kv::SessionShape> session_shape(std::span<const kv::LayerCells> layers) const {
+        INGOT_ASSIGN(const graph::Graph graph, model_.build({}));
+        return kv::SessionShape{
+            .model = model::fingerprint(*file_, graph), .format = params(1, 1).kv_format, .layers = layers};
     }
 
     std::map<std::string, size_t> placement() const {
@@ -323,7 +324,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     const uint32_t context = options.context != 0 ? options.context : model::default_context(model.hyper());
     Devices devices;
     if (options.device == "metal") {
-        options.batch = std::min(options.batch, kMaxMetalBatch);
+        options.batch = std::min(options.batch, mtl::MetalBackend::kMaxTokens);
         INGOT_TRY(add_metal(options, *file, model, context, devices));
     }
     if (options.device == "cpu" || devices.first_blocks != graph::kAllBlocks) {

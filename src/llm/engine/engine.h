@@ -69,12 +69,14 @@ class Engine {
     virtual void truncate(uint32_t count) = 0;
 
     // Forgets cached tokens [begin, end), as if those behind them had come right after those before: their
-    // keys are turned to their new positions. kInvalidArgument if there are none.
+    // keys are turned to their new positions. kInvalidArgument if there are none; an error of a device
+    // empties the cache.
     virtual Result<void> remove(uint32_t begin, uint32_t end) = 0;
     // Writes what is cached to a session file; `tokens` are the cached ones, all of them.
     virtual Result<void> save_session(const std::string& path, std::span<const TokenId> tokens) = 0;
     // Replaces what is cached by the first tokens of a session file, as many as begin `tokens` too, and
-    // returns how many. On an error (kv/session.h) the cache is as before.
+    // returns how many. An error of the file (kv/session.h) leaves the cache as it was; one of a device
+    // empties it.
     virtual Result<uint32_t> load_session(const std::string& path, std::span<const TokenId> tokens) = 0;
 
     // Facts for `ingot info`, `bench` and tests.

@@ -71,6 +71,11 @@ Result<Perplexity> perplexity(Engine& engine, std::span<const TokenId> tokens,
     Score score;
     for (size_t i = 0; i < chunks; ++i) {
         INGOT_TRY(score_chunk(engine, tokens.subspan(i * length, length), options.bos, score));
+        if (!std::isfinite(score.sum)) {
+            return fail(ErrorKind::kCorrupt,
+                        "the logits of chunk {} are not finite; the model's weights are damaged or too large",
+                        i + 1);
+        }
         if (options.progress && !options.progress(i + 1, chunks, score.perplexity())) {
             return fail(ErrorKind::kCancelled, "stopped after {} of {} chunks", i + 1, chunks);
         }

@@ -42,9 +42,11 @@ using Group = std::vector<NodeId>;
 Result<BackendId> first_that_supports(const Graph& graph, const Group& group, uint32_t block,
                                       const PassContext& context) {
     std::string refusals;
-    const bool elsewhere =
-        context.first_backend_blocks != kAllBlocks && block >= context.first_backend_blocks;
-    for (uint32_t b = elsewhere ? 1 : 0; b < context.backends.size(); ++b) {
+    // Where blocks are divided between backends, each serves its own or the model is refused.
+    const bool divided = context.first_backend_blocks != kAllBlocks;
+    const bool elsewhere = divided && block >= context.first_backend_blocks;
+    const size_t end = divided && !elsewhere ? 1 : context.backends.size();
+    for (size_t b = elsewhere ? 1 : 0; b < end; ++b) {
         const Backend& backend = *context.backends[b];
         bool supported = true;
         for (NodeId id : group) {

@@ -230,6 +230,7 @@ Result<void> Executor::copy_across(const Instance& instance, NodeId id, BackendI
 
 Result<void> Executor::run(const GraphParams& params, std::span<const InputData> inputs) {
     last_ = nullptr;
+    if (trace_) trace_->begin_run();
     INGOT_ASSIGN(Instance* const found, instance(params, {}));
     INGOT_TRY(write_inputs(*found, inputs));
     NodeObserver observer = [&](NodeId id, double seconds, std::span<const float> values) {

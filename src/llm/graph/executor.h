@@ -12,6 +12,7 @@
 
 #include "llm/backend/backend.h"
 #include "llm/graph/module.h"
+#include "llm/graph/pass.h"
 
 namespace ingot::graph {
 
@@ -31,7 +32,7 @@ struct InputData {
 
 struct ExecutorOptions {
     uint32_t kv_cells = 0;
-    uint32_t first_backend_blocks = ~0u;  // PassContext
+    uint32_t first_backend_blocks = kAllBlocks;  // PassContext
     std::string dump_graph = {};  // path of a .dot file that every distinct graph is added to; empty: off
     std::string trace = {};       // path of a .json file, longer after every run; empty: off
     std::string print_after =

@@ -3,8 +3,10 @@
 // runs one graph.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <string_view>
 
 #include "llm/kv/format.h"
 
@@ -28,6 +30,10 @@ struct FuseFlags {
     bool ffn = true;  // gate and up projections with their GLU -> FusedFFN
     auto operator<=>(const FuseFlags&) const = default;
 };
+
+inline constexpr std::array<std::string_view, 3> kFuseFlagNames = {"glu", "qkv", "ffn"};
+inline constexpr std::array<bool FuseFlags::*, 3> kFuseFlags = {&FuseFlags::glu, &FuseFlags::qkv,
+                                                                &FuseFlags::ffn};
 
 struct GraphParams {
     uint32_t tokens = 1;

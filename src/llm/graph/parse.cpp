@@ -132,10 +132,8 @@ class Parser {
         in.expect("fuse=");
         params_.fuse = {false, false, false};
         if (in.accept("none")) return;
-        constexpr std::array<std::string_view, 3> kFlags = {"glu", "qkv", "ffn"};
-        bool* const flags[] = {&params_.fuse.glu, &params_.fuse.qkv, &params_.fuse.ffn};
         do {
-            *flags[in.one_of(kFlags)] = true;
+            params_.fuse.*kFuseFlags[in.one_of(kFuseFlagNames)] = true;
         } while (in.accept(","));
     }
 

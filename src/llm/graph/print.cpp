@@ -65,9 +65,9 @@ std::string operands_text(const Graph& graph, const Node& node) {
 std::string header_text(const Graph& graph) {
     const GraphParams& p = graph.params();
     std::vector<std::string_view> fuse;
-    if (p.fuse.glu) fuse.push_back("glu");
-    if (p.fuse.qkv) fuse.push_back("qkv");
-    if (p.fuse.ffn) fuse.push_back("ffn");
+    for (size_t i = 0; i < kFuseFlags.size(); ++i) {
+        if (p.fuse.*kFuseFlags[i]) fuse.push_back(kFuseFlagNames[i]);
+    }
     std::string text =
         fmt::format("graph tokens={} sequences={} outputs={} kv={} window={} fuse={}\n", p.tokens,
                     p.sequences, p.outputs, kv::traits(p.kv_format).name, kWindowModeNames[size_t(p.window)],

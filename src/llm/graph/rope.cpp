@@ -17,16 +17,20 @@ double pair_of_rotations(const RopeParams& p, double rotations) {
 
 }  // namespace
 
+double yarn_magnitude(float factor) {
+    return std::max(1.0, 1.0 + 0.1 * std::log(double(factor)));
+}
+
 RopeTable rope_table(const RopeParams& p, std::span<const float> factors) {
     const size_t pairs = p.dims / 2;
     INGOT_CHECK(factors.empty() || factors.size() == pairs, "{} factors for {} pairs", factors.size(), pairs);
-    RopeTable table;
+    RopeTable table{.frequencies = {}, .magnitude = p.attn_factor};
     table.frequencies.resize(pairs);
     double low = 0.0, high = 0.0;
     if (p.scaling == RopeScaling::kYarn) {
         low = std::max(0.0, std::floor(pair_of_rotations(p, p.beta_fast)));
         high = std::min(double(p.dims) - 1.0, std::ceil(pair_of_rotations(p, p.beta_slow)));
-        table.magnitude = float(p.attn_factor * (1.0 + 0.1 * std::log(double(p.factor))));
+        table.magnitude = float(p.attn_factor * yarn_magnitude(p.factor));
     }
     for (size_t i = 0; i < pairs; ++i) {
         double frequency = std::pow(double(p.base), -2.0 * double(i) / p.dims);

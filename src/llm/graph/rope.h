@@ -29,7 +29,7 @@ struct RopeParams {
     uint32_t original_context = 0;  // yarn: the context length the model was first trained for
     float beta_fast = 32.0f,
           beta_slow = 1.0f;    // yarn: rotations over the original context that bound the blend
-    float attn_factor = 1.0f;  // yarn: multiplies the magnitude
+    float attn_factor = 1.0f;  // multiplies the magnitude
     bool operator==(const RopeParams&) const = default;
 };
 
@@ -37,6 +37,10 @@ struct RopeTable {
     std::vector<float> frequencies;  // [dims/2], radians per position
     float magnitude = 1.0f;          // multiplies sine and cosine
 };
+
+// What YaRN multiplies sine and cosine by for a context `factor` times the original: 1 + 0.1 ln(factor), at
+// least 1.
+double yarn_magnitude(float factor);
 
 // `factors`: [dims/2] divisors of the unscaled frequencies, or empty.
 RopeTable rope_table(const RopeParams& params, std::span<const float> factors = {});

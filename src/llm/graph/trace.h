@@ -25,8 +25,9 @@ class Trace {
   public:
     explicit Trace(std::string path) : path_(std::move(path)) {}
 
+    void begin_run() { events_.clear(); }  // of a run that failed, too
     void add(const Graph& graph, NodeId id, double seconds, std::span<const float> values);
-    // Appends what was added since the last time; the file is complete JSON after each. kIo if it can't be
+    // Appends what was added since begin_run(); the file is complete JSON after each. kIo if it can't be
     // written.
     Result<void> end_run();
 

@@ -71,7 +71,17 @@ std::vector<bool> Cells::used_cells() const {
 }
 
 uint32_t Cells::num_used() const {
-    return uint32_t(std::ranges::count(used_cells(), true));
+    // Sequences may share cells; a step costs what the runs are, not what the context is.
+    std::vector<Run> all;
+    for (const auto& [sequence, runs] : runs_) all.insert(all.end(), runs.begin(), runs.end());
+    std::ranges::sort(all, {}, &Run::cell);
+    uint32_t used = 0, end = 0;
+    for (const Run& run : all) {
+        const uint32_t stop = run.cell + run.length;
+        used += stop - std::min(stop, std::max(end, run.cell));
+        end = std::max(end, stop);
+    }
+    return used;
 }
 
 uint32_t Cells::length(SequenceId sequence) const {
@@ -200,12 +210,14 @@ Result<Removal> Cells::remove(SequenceId sequence, uint32_t begin, uint32_t end)
     std::vector<Run>& held = runs_[sequence] = kept;
     held.insert(held.end(), tail.begin(), tail.end());
     std::vector<bool> used = used_cells();
+    auto free = used.begin();
     Removal removal;
     for (const Run& run : tail) {
         for (uint32_t cell = run.cell; cell < run.cell + run.length; ++cell) {
             uint32_t to = cell;
             if (is_held_by_others(sequence, cell)) {
-                to = uint32_t(std::ranges::find(used, false) - used.begin());
+                free = std::find(free, used.end(), false);
+                to = uint32_t(free - used.begin());
                 if (to == num_cells_) {
                     runs_ = before;
                     return fail(ErrorKind::kLimit, "no KV cell of {} is free for a copy of a shared one",

@@ -47,7 +47,7 @@ size_t rows_offset(const Header& header) {
 size_t session_bytes(const Header& header, const SessionShape& shape) {
     size_t bytes = rows_offset(header) + kChecksumBytes;
     for (const LayerCells& layer : shape.layers)
-        bytes += 2 * header.num_tokens * session_row_bytes(shape.format, layer.layer);
+        bytes += size_t(2) * header.num_tokens * session_row_bytes(shape.format, layer.layer);
     return bytes;
 }
 

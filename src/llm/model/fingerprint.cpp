@@ -4,12 +4,15 @@
 #include <cstring>
 
 #include "base/sha256.h"
+#include "llm/graph/text.h"
 
 namespace ingot::model {
 
-uint64_t fingerprint(const gguf::File& file) {
+uint64_t fingerprint(const gguf::File& file, const graph::Graph& graph) {
     constexpr size_t kSampleBytes = 1024;
     Sha256 hash;
+    const std::string text = graph::print(graph);
+    hash.add(std::as_bytes(std::span(text)));
     for (const gguf::TensorInfo& tensor : file.tensors()) {
         hash.add(std::as_bytes(std::span(tensor.name)));
         hash.add(std::as_bytes(std::span(&tensor.type, 1)));

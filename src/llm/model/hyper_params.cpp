@@ -27,10 +27,12 @@ Result<uint32_t> read_vocab_size(const Keys& keys) {
 
 Result<void> read_scaling(const Keys& keys, HyperParams& hyper) {
     graph::RopeParams& rope = hyper.rope;
-    std::string_view type = "none";
+    INGOT_ASSIGN(rope.attn_factor, keys.number("rope.scaling.attn_factor", 1e-6, 1e6, 1.0f));
+    std::string_view type = keys.has("rope.scaling.factor") ? "linear" : "none";  // where no type is given
     if (const std::string name = keys.name("rope.scaling.type"); keys.file().find(name)) {
         INGOT_ASSIGN(type, keys.file().get_string(name));
-    } else if (keys.has("rope.scale_linear")) {  // how files said it before there were types
+    } else if (type == "none" &&
+               keys.has("rope.scale_linear")) {  // how files said it before there were types
         INGOT_ASSIGN(rope.factor, keys.number("rope.scale_linear", 1e-3, 1e6));
         rope.scaling = rope.factor == 1.0f ? graph::RopeScaling::kNone : graph::RopeScaling::kLinear;
         return {};
@@ -44,9 +46,10 @@ Result<void> read_scaling(const Keys& keys, HyperParams& hyper) {
     if (rope.scaling == graph::RopeScaling::kLinear) return {};
     INGOT_ASSIGN(rope.original_context,
                  keys.count("rope.scaling.original_context_length", 1, kMaxContext, hyper.context));
-    INGOT_ASSIGN(rope.attn_factor, keys.number("rope.scaling.attn_factor", 1e-6, 1e6, 1.0f));
-    INGOT_ASSIGN(const float more, keys.number("rope.scaling.yarn_attn_factor", 1e-6, 1e6, 1.0f));
-    rope.attn_factor *= more;
+    if (keys.has("rope.scaling.yarn_attn_factor")) {  // Hugging Face's attention_factor: the whole magnitude
+        INGOT_ASSIGN(const float whole, keys.number("rope.scaling.yarn_attn_factor", 1e-6, 1e6));
+        rope.attn_factor *= float(whole / graph::yarn_magnitude(rope.factor));
+    }
     INGOT_ASSIGN(rope.beta_fast, keys.number("rope.scaling.yarn_beta_fast", 1e-3, 1e6, 32.0f));
     INGOT_ASSIGN(rope.beta_slow, keys.number("rope.scaling.yarn_beta_slow", 1e-3, 1e6, 1.0f));
     INGOT_TRY(keys.refuse_unless("rope.scaling.yarn_ext_factor", 1.0));

@@ -2,6 +2,7 @@
 // have. tests/llm_metal has the same for the device.
 #include "llm/engine/kv_cases.h"
 #include "llm/model/expect_golden.h"
+#include "llm/model/patched_model.h"
 
 namespace ingot {
 namespace {
@@ -22,6 +23,25 @@ TEST_P(EngineKv, ASessionContinuesBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(, EngineKv, ::testing::Values(kv::Format::kF32, kv::Format::kF16),
                          [](const auto& test) { return std::string(kv::traits(test.param).name); });
+
+// Same tensors, other numbers: each would go on from rows that are wrong for it.
+TEST(EngineSessions, OfAModelThatDiffersInOneNumberAreRefused) {
+    const test::TemporaryFolder folder;
+    const std::vector<TokenId> prompt = kv_tokens(9);
+    const auto engine = load_cpu(kv::Format::kF32);
+    run_tokens(*engine, prompt);
+    ASSERT_TRUE(engine->save_session(folder.file("s"), prompt));
+    for (const char* key : {"llama.rope.freq_base", "llama.attention.layer_norm_rms_epsilon"}) {
+        PatchedModel("llama")
+            .set(key, 0.5f + (key[6] == 'r' ? 1000.0f : 0.0f))
+            .write(folder.file("other.gguf"));
+        auto other = Engine::load(folder.file("other.gguf"), {.kv_format = kv::Format::kF32});
+        ASSERT_TRUE(other) << other.error().describe();
+        const auto held = (*other)->load_session(folder.file("s"), prompt);
+        ASSERT_FALSE(held) << key;
+        EXPECT_THAT(held.error().message, ::testing::HasSubstr("another model")) << key;
+    }
+}
 
 TEST(EngineSessions, DamagedAndForeignSessionsAreRefusedAndChangeNothing) {
     expect_bad_sessions_are_refused(load_cpu, kv::Format::kF16);

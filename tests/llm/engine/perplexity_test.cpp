@@ -2,6 +2,7 @@
 #include "llm/engine/perplexity.h"
 
 #include <cmath>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,6 +108,15 @@ TEST(Perplexity, RefusesWhatItCannotScore) {
     EXPECT_EQ(message(counting(200, 10), 128), "chunks of 128 tokens don't fit the engine's context of 64");
     EXPECT_EQ(message(counting(200, 10), 2), "a context of 2 tokens; 4 or more are accepted");
     EXPECT_EQ(message({1, 2, 3, 4, 5, 6, 7, 11}, 8), "token id 11 is outside the vocabulary of 10");
+}
+
+TEST(Perplexity, OfLogitsThatAreNotFiniteIsAnErrorThatNamesTheChunk) {
+    SuccessorEngine engine(10, std::numeric_limits<float>::infinity());
+    const auto result = perplexity(engine, counting(16, 10), {.context = 8});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(ErrorKind::kCorrupt, result.error().kind);
+    EXPECT_EQ(result.error().message,
+              "the logits of chunk 1 are not finite; the model's weights are damaged or too large");
 }
 
 TEST(Perplexity, OfLargeLogitsDoesNotOverflow) {

@@ -95,6 +95,14 @@ output %6
     EXPECT_EQ("cggggc", places(2)) << "embedding and head only with all blocks";
     EXPECT_EQ("cggccc", places(1));
     EXPECT_EQ("cccccc", places(0));
+
+    // A block that its backend can't serve is refused: nothing of it goes elsewhere by itself.
+    const ReferenceBackend no_add("gpu", {Op::kAdd});
+    const std::vector<const Backend*> without_add = {&no_add, &cpu};
+    EXPECT_EQ("no backend runs %3 add; gpu refuses %3 add: told to refuse add",
+              error_of(compile(value_of(parse(text)), {without_add, 1})));
+    EXPECT_TRUE(compile(value_of(parse(text)), {without_add, 0}));
+    EXPECT_TRUE(compile(value_of(parse(text)), {without_add}));
 }
 
 TEST(BlockOf, ReadsTheNumberOfABlock) {

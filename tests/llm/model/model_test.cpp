@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "llm/gguf/writer.h"
+#include "llm/graph/rope.h"
 #include "llm/model/weights.h"
 #include "patched_model.h"
 
@@ -96,6 +98,42 @@ TEST(Model, TrapATensorThatNobodyReadsIsRefusedRatherThanDropped) {
               "out would change the results");
     EXPECT_THAT(refusal(PatchedModel("qwen3").set("qwen3.block_count", uint32_t(2))),
                 HasSubstr("tensor 'blk.2.attn_norm.weight' is not one"));
+}
+
+// The rotary table of a tiny model whose file has one more number.
+graph::RopeTable rope_with(const char* name, const char* key, float value) {
+    const gguf::File original = *gguf::File::open(tiny_model_path(name));
+    gguf::Writer writer;
+    for (const gguf::MetadataEntry& entry : original.metadata()) writer.set(entry.key, entry.value);
+    writer.set(key, gguf::Value{value});
+    for (const gguf::TensorInfo& tensor : original.tensors())
+        writer.add_tensor(tensor.name, tensor.type, tensor.shape);
+    std::string bytes = writer.header();
+    for (const gguf::TensorInfo& tensor : original.tensors()) {
+        bytes.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+        bytes.append(writer.padding_bytes(tensor.data.size()), '\0');
+    }
+    const Result<gguf::File> file = gguf::File::parse(std::as_bytes(std::span(bytes)), "changed.gguf");
+    EXPECT_TRUE(file) << file.error().describe();
+    const Result<Model> model = Model::load(*file);
+    EXPECT_TRUE(model) << model.error().describe();
+    return graph::rope_table(model->hyper().rope);
+}
+
+TEST(Model, EveryRotaryScalingKeyHasItsEffect) {
+    const auto plain = graph::rope_table({.dims = 16});
+    // Both multiply sine and cosine: attn_factor what there is, with any scheme or none; yarn_attn_factor is
+    // what transformers calls attention_factor, the whole of it (transformers, ROPE_INIT_FUNCTIONS["yarn"]).
+    const float yarn = float(1 + 0.1 * std::log(4.0));
+    EXPECT_FLOAT_EQ(rope_with("llama-yarn", "llama.rope.scaling.attn_factor", 3.0f).magnitude, 3 * yarn);
+    EXPECT_FLOAT_EQ(rope_with("llama-yarn", "llama.rope.scaling.yarn_attn_factor", 2.0f).magnitude, 2.0f);
+    EXPECT_FLOAT_EQ(rope_with("llama", "llama.rope.scaling.attn_factor", 1.5f).magnitude, 1.5f);
+    EXPECT_FLOAT_EQ(rope_with("llama-yarn", "llama.rope.scaling.factor", 0.5f).magnitude, 1.0f);
+    // A factor without a type divides every frequency, as llama.cpp has it.
+    const auto linear = rope_with("llama", "llama.rope.scaling.factor", 4.0f);
+    ASSERT_EQ(linear.frequencies.size(), plain.frequencies.size());
+    for (size_t i = 0; i < plain.frequencies.size(); ++i)
+        EXPECT_FLOAT_EQ(linear.frequencies[i], plain.frequencies[i] / 4);
 }
 
 TEST(Model, RefusesAWrongShapeWithBothShapes) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <set>
+#include <system_error>
 
 #include "base/check.h"
 #include "llm/backend/cpu/cpu_program.h"
@@ -53,7 +54,12 @@ std::span<const WeightId> vectors_of(const Node& node) {
 Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options) {
     INGOT_ASSIGN(const Isa isa, options.isa.empty() ? choose_isa() : choose_isa(options.isa));
     const uint32_t threads = options.threads == 0 ? num_available_cores() : options.threads;
-    return std::unique_ptr<CpuBackend>(new CpuBackend(isa, threads, options.on_packed));
+    try {
+        return std::unique_ptr<CpuBackend>(new CpuBackend(isa, threads, options.on_packed));
+    } catch (const std::system_error& e) {
+        return fail(ErrorKind::kLimit, "the system gives this process no {} threads ({}); fewer are accepted",
+                    threads, e.code().message());
+    }
 }
 
 std::string CpuBackend::description() const {

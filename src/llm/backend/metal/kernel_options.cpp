@@ -49,15 +49,14 @@ Result<KernelOptions> parse_kernel_options(const std::vector<std::string>& setti
     return options;
 }
 
-AttentionPlan attention_plan(uint32_t tokens, kv::Format format, const KernelOptions& options) {
-    const bool tile = tokens > 1 && options.attn_prefill != AttnPrefillChoice::kClassic &&
-                      (tokens >= kTileFromTokens || options.attn_prefill == AttnPrefillChoice::kFlash);
-    const bool decode = tokens == 1 && options.attn_decode != AttnDecodeChoice::kClassic;
-    const AttentionRoute route = tile     ? AttentionRoute::kTile
-                                 : decode ? AttentionRoute::kDecode
-                                          : AttentionRoute::kClassic;
-    const bool packed = kv::traits(format).block_size > 1;
-    return {route, !packed ? PackedRead::kNone : tile ? PackedRead::kStaged : PackedRead::kNative};
+AttentionRoute attention_route(uint32_t tokens, const KernelOptions& options) {
+    if (tokens == 1) {
+        return options.attn_decode == AttnDecodeChoice::kClassic ? AttentionRoute::kClassic
+                                                                 : AttentionRoute::kDecode;
+    }
+    const bool tile = options.attn_prefill == AttnPrefillChoice::kFlash ||
+                      (options.attn_prefill == AttnPrefillChoice::kAuto && tokens >= kTileFromTokens);
+    return tile ? AttentionRoute::kTile : AttentionRoute::kClassic;
 }
 
 }  // namespace ingot::mtl

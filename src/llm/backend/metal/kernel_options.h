@@ -57,17 +57,6 @@ enum class AttentionRoute : uint8_t {
     kClassic,  // a simdgroup a head and token
     kTile,     // tiles on the matrix units
 };
-// How packed keys and values (q8_0) become floats on the way.
-enum class PackedRead : uint8_t {
-    kNone,    // they aren't packed
-    kNative,  // decoded by each lane that uses them
-    kStaged,  // decoded once for 32 rows of queries, as float
-};
-struct AttentionPlan {
-    AttentionRoute route;
-    PackedRead packed;
-    bool operator==(const AttentionPlan&) const = default;
-};
-AttentionPlan attention_plan(uint32_t tokens, kv::Format format, const KernelOptions& options);
+AttentionRoute attention_route(uint32_t tokens, const KernelOptions& options);
 
 }  // namespace ingot::mtl

@@ -1,6 +1,7 @@
 // A Metal device as a backend: shared buffers, weights in place (weight_store.h), KV regions, and programs
-// whose nodes are dispatches of kernels.metal (metal_program.h) in one command buffer for each run. Whatever
-// a kernel can't serve is refused when a graph is built or bound; nothing ever runs on the CPU instead.
+// whose nodes are dispatches of our kernels (kernels/, metal_program.h) in one command buffer for each run.
+// Whatever a kernel can't serve is refused when a graph is built or bound; nothing ever runs on the CPU
+// instead.
 #pragma once
 
 #include <map>
@@ -22,11 +23,14 @@ struct KvRegion : KvShape {
 
 class MetalBackend final : public Backend {
   public:
-    // The virtual device compiles a kernel's variants while a run waits for them, and shares its processor.
+    // How long a run may take, and tokens of a graph that takes no longer. The virtual device compiles a
+    // kernel's variants while a run waits for them, and shares its processor.
 #ifdef __APPLE__
     static constexpr double kWaitSeconds = 10;
+    static constexpr uint32_t kMaxTokens = 1u << 16;
 #else
     static constexpr double kWaitSeconds = 60;
+    static constexpr uint32_t kMaxTokens = 32;
 #endif
     struct Options {
         // Mapped parts of the model's file, whose weights are used in place; they outlive the backend.

@@ -208,8 +208,7 @@ Result<void> Compiler::fused_qkv() {
     }
     buffers.push_back(in(0));
     for (size_t role : {3, 4, 5}) {
-        if (has_weight(role) != has_weight(3))
-            return fail(ErrorKind::kUnsupported, "some of q, k and v have a bias; all or none is accepted");
+        INGOT_CHECK(has_weight(role) == has_weight(3), "supports_op took a node with some biases");
         INGOT_ASSIGN(const Bound bias, optional_weight(role, in(0)));
         buffers.push_back(bias);
     }

@@ -116,7 +116,7 @@ Result<void> Compiler::attention() {
                        .cell_bytes = uint32_t(cells->row_bytes()),
                        .tokens = tokens,
                        .chunks = 1};
-    switch (attention_plan(tokens, cells->format, backend_.options()).route) {
+    switch (attention_route(tokens, backend_.options())) {
         case AttentionRoute::kTile: {
             const uint32_t tiles = (tokens + kAttnTileTokens - 1) / kAttnTileTokens * (p.heads / p.kv_heads);
             INGOT_TRY(dispatch({Family::kAttnTile, format, p.head_dim}, buffers, args,

@@ -43,6 +43,13 @@ Result<void> check_fused(const graph::Graph& graph, const Node& node, size_t num
     return {};
 }
 
+Result<void> check_biases(const Node& node) {
+    const bool has_bias = node.weights[3].valid();
+    if (node.weights[4].valid() == has_bias && node.weights[5].valid() == has_bias) return {};
+    return fail(ErrorKind::kUnsupported,
+                "some of q, k and v have a bias; the fused kernels accept all or none");
+}
+
 Result<void> check_attention(const graph::AttnParams& p) {
     if (p.head_dim % 4 == 0 && p.head_dim <= kMaxHeadDim && p.heads % p.kv_heads == 0) return {};
     return fail(ErrorKind::kUnsupported,
@@ -64,6 +71,7 @@ Result<void> MetalBackend::supports_op(const graph::Graph& graph, const Node& no
                         "rows of {} elements; the Metal kernel accepts multiples of 4", node.shape.last());
         case Op::kFusedQKV:
         case Op::kFusedQkvNorm:
+            INGOT_TRY(check_biases(node));
             return check_fused(graph, node, 3);
         case Op::kFusedFFN:
             return check_fused(graph, node, 2);

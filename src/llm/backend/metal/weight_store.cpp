@@ -16,9 +16,10 @@ Result<Bound> WeightStore::in_mapping(const graph::Weight& weight, size_t alignm
         if (!buffers_[i]) {
             const auto page = size_t(::sysconf(_SC_PAGESIZE));
             const size_t whole_pages = (all.size() + page - 1) / page * page;
+            // The file's owner unmaps it. With a null deallocator the call is the same against Apple's
+            // headers.
             buffers_[i] = NS::TransferPtr(
-                device_->newBuffer(all.data(), whole_pages, MTL::ResourceStorageModeShared,
-                                   std::function<void(void*, NS::UInteger)>([](void*, NS::UInteger) {})));
+                device_->newBuffer(all.data(), whole_pages, MTL::ResourceStorageModeShared, nullptr));
             if (!buffers_[i]) {
                 return fail(ErrorKind::kLimit,
                             "the Metal device can't map {} bytes of weights; at most {} in a buffer",

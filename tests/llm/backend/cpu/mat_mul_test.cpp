@@ -223,6 +223,27 @@ TEST_P(MatMul, DenormalAndHugeActivationsStayFinite) {
     }
 }
 
+// On both sides of where 127 over the largest of a block overflows: the product, or zero, and never its
+// negative.
+TEST_P(MatMul, TinyActivationsGiveTheirProductOrZero) {
+    const uint32_t rows = 20, cols = 2 * block();
+    const Weights weights(kernels(), type(), rows, cols, 5);
+    const std::vector<float> w = dequantized(type(), weights.bytes, size_t(rows) * cols);
+    ThreadPool pool(1);
+    for (const float value : {0.9e-37f, 1.1e-37f, 2e-37f, 3.7e-37f, 3.8e-37f, 4.1e-37f, 1e-36f}) {
+        for (const uint32_t tokens : {1u, 14u}) {
+            const std::vector<float> x(size_t(tokens) * cols, value);
+            const Expected expected = multiply_in_double(w, x, rows, cols, tokens);
+            const std::vector<float> y = multiply(pool, weights.matrix, x, tokens);
+            for (size_t i = 0; i < y.size(); ++i) {
+                const double slack = 0.01 * expected.scale[i];
+                if (y[i] == 0) continue;
+                EXPECT_NEAR(y[i], expected.value[i], slack) << value << " at " << i;
+            }
+        }
+    }
+}
+
 // Tensors of a GGUF file start at multiples of 32 bytes at best, rows anywhere.
 TEST_P(MatMul, WeightsAndActivationsNeedNoAlignment) {
     const uint32_t rows = 20, cols = 3 * block(), tokens = 7;

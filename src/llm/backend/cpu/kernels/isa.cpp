@@ -98,10 +98,10 @@ Result<Isa> choose_isa(std::string_view name) {
     for (const IsaRow& row : kIsas) {
         if (without_dashes(row.name) != without_dashes(name)) continue;
         if (row.available != nullptr && row.available()) return row.isa;
-        return fail(ErrorKind::kUnsupported, "INGOT_ISA={}: this machine can run {}", name,
+        return fail(ErrorKind::kUnsupported, "instruction set '{}': this machine can run {}", name,
                     available_names());
     }
-    return fail(ErrorKind::kInvalidArgument, "INGOT_ISA={}: unknown name; this machine can run {}", name,
+    return fail(ErrorKind::kInvalidArgument, "instruction set '{}' is unknown; this machine can run {}", name,
                 available_names());
 }
 

@@ -2,18 +2,17 @@
 // of units over K, and a unit is what follows, in the order in which it is read. It takes the bytes of the
 // GGUF blocks it is made of, except Q3_K, whose sub-scales are widened to bytes (3.6% more).
 //
-//   header   scales of the unit, one entry a row: half d [16], half min [16] for types with minima (Q2_K,
-//   Q4_K,
-//            Q5_K: dmin), then for Q4_K and Q5_K three u32 [16], the words of the 12 scale bytes. MXFP4: u8
-//            [16].
+//   header   scales of the unit, one entry a row: half d [16], half min [16] for types with minima (dmin of
+//            Q2_K, Q4_K and Q5_K), then for Q4_K and Q5_K three u32 [16], the words of the 12 scale bytes.
+//            MXFP4: u8 [16].
 //   then for each 32 elements of K (one in a unit, or eight for blocks of 256):
 //     sub-scales  of 16 elements each: s8 [2][16] (Q6_K, Q3_K); Q2_K: u8 [2][16], minimum in the high nibble
-//     codes    nibbles: 256 bytes, byte 64j + 4r + x is q[4j + x] | q[16 + 4j + x] << 4 of row r (j, x in
-//     0..3)
+//     codes    nibbles: 256 bytes, byte 64j + 4r + x is q[4j + x] | q[16 + 4j + x] << 4 of row r
+//              (j, x in 0..3)
 //              bytes: 512 bytes, byte 64j + 4r + x is q[4j + x] of row r (j in 0..7)
 //              pairs: 128 bytes, byte 64h + 4r + x holds q[16h + 4j + x] in bits 2j, 2j + 1 (h in 0..1)
-//     high bits   one: 64 bytes, byte 4r + x holds those of q[4j + x] in bit j and of q[16 + 4j + x] in bit 4
-//     + j
+//     high bits   one: 64 bytes, byte 4r + x holds those of q[4j + x] in bit j and of q[16 + 4j + x] in
+//                 bit 4 + j
 //                 two: 128 bytes, as pairs above
 //
 // Codes are unsigned: weight = scale * (code - offset) + min. So one vector of 64 bytes holds 16 rows x 4

@@ -135,13 +135,14 @@ void multiply_direct(const MultiplyArgs& args) {
     using T = Traits<V, kType>;
     using Format = ActivationFormat<T::kOffset, T::kHalves>;
     using Tile = void (*)(const std::byte*, uint32_t, uint32_t, const std::byte*, float*, size_t);
+    constexpr auto kMost = V::kTileTokens;
     static constexpr Tile kTiles[] = {
-        multiply_tile_direct<V, kType, 1>,         multiply_tile_direct < V, kType,
-        V::kTileTokens < 2 ? V::kTileTokens : 2 >, multiply_tile_direct < V, kType,
-        V::kTileTokens < 3 ? V::kTileTokens : 3 >, multiply_tile_direct < V, kType,
-        V::kTileTokens < 4 ? V::kTileTokens : 4 >, multiply_tile_direct < V, kType,
-        V::kTileTokens < 5 ? V::kTileTokens : 5 >, multiply_tile_direct < V, kType,
-        V::kTileTokens < 6 ? V::kTileTokens : 6 >,
+        multiply_tile_direct<V, kType, 1>,
+        multiply_tile_direct<V, kType, (kMost < 2 ? kMost : 2)>,
+        multiply_tile_direct<V, kType, (kMost < 3 ? kMost : 3)>,
+        multiply_tile_direct<V, kType, (kMost < 4 ? kMost : 4)>,
+        multiply_tile_direct<V, kType, (kMost < 5 ? kMost : 5)>,
+        multiply_tile_direct<V, kType, (kMost < 6 ? kMost : 6)>,
     };
     const size_t group_bytes = size_t(args.cols) / T::kLayout.block * T::kLayout.unit_bytes();
     const size_t token_bytes = Format::bytes(args.cols);

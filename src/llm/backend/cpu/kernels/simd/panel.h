@@ -131,23 +131,11 @@ void multiply_panel(const MultiplyArgs& args, uint32_t row) {
     using Tile = void (*)(const std::byte*, const std::byte*, uint32_t, float*);
     static constexpr Tile kTiles[] = {
         multiply_panel_tile<V, kType, kGroups, 1>,
-        multiply_panel_tile < V,
-        kType,
-        kGroups,
-        kTile < 2 ? kTile : 2 >,
-        multiply_panel_tile < V,
-        kType,
-        kGroups,
-        kTile < 3 ? kTile : 3 >,
-        multiply_panel_tile < V,
-        kType,
-        kGroups,
-        kTile < 4 ? kTile : 4 >,
-        multiply_panel_tile < V,
-        kType,
-        kGroups,
-        kTile < 5 ? kTile : 5 >
-        , multiply_panel_tile < V, kType, kGroups, kTile < 6 ? kTile : 6 >,
+        multiply_panel_tile<V, kType, kGroups, (kTile < 2 ? kTile : 2)>,
+        multiply_panel_tile<V, kType, kGroups, (kTile < 3 ? kTile : 3)>,
+        multiply_panel_tile<V, kType, kGroups, (kTile < 4 ? kTile : 4)>,
+        multiply_panel_tile<V, kType, kGroups, (kTile < 5 ? kTile : 5)>,
+        multiply_panel_tile<V, kType, kGroups, (kTile < 6 ? kTile : 6)>,
     };
     const size_t group_bytes = size_t(args.cols) / T::kLayout.block * T::kLayout.unit_bytes();
     const size_t token_bytes = P::Format::bytes(args.cols);

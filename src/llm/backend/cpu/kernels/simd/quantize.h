@@ -43,10 +43,10 @@ void quantize_tile(const float* x, size_t x_stride, uint32_t cols, uint32_t num_
         for (uint32_t k = 0; k < cols; k += 32, record += num_tokens * Format::kTokenBytes) {
             const auto a = V::load(x + k), b = V::load(x + k + 16);
             const float largest = V::largest(V::max(V::abs(a), V::abs(b)));
-            // A block of denormals has no inverse: its scale is zero, as for a block of zeros. What isn't
-            // finite has no codes, but a scale that says so in every result.
+            // A block of numbers so small that 127 over them overflows has scale zero, as a block of zeros.
+            // What isn't finite has no codes, but a scale that says so in every result.
             const bool finite = largest <= 3.4028235e38f && !V::any_nan(a, b);
-            const bool normal = largest >= 1e-37f;
+            const bool normal = largest >= 4e-37f;
             const float inverse = normal ? 127 / largest : 0;
             const float scale = !finite ? __builtin_nanf("") : normal ? largest / 127 : 0;
             int sums[2];
