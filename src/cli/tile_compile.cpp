@@ -1,9 +1,11 @@
 // `ingot tile compile`: Metal source from a .tile file, and the launch descriptor as JSON.
+#include <chrono>
+
 #include <nlohmann/json.hpp>
 
 #include "base/output_file.h"
 #include "cli/tile.h"
-#include "tile/api/compile.h"
+#include "tile/api/counts.h"
 #include "tile/ir/print.h"
 #include "tile/passes/pipeline.h"
 
@@ -49,6 +51,12 @@ nlohmann::ordered_json descriptor(const tile::CompiledKernel& c) {
                 {{"name", f.name}, {"type", tile::name(f.type)}, {"offset", f.offset_bytes}});
     }
     if (!c.specialised.empty()) json["specialised"] = c.specialised;
+    // Of the first group, where all dims are known.
+    if (const auto counts = tile::count(c, {})) {
+#define X(name, meaning) json["counts_of_a_group"][#name] = counts->name;
+        INGOT_TILE_COUNTS(X)
+#undef X
+    }
     return json;
 }
 
@@ -63,10 +71,13 @@ Result<void> compile_tile(const TileCompileFlags& flags) {
         if (flags.print_after == "all" || flags.print_after == pass)
             fmt::print(stderr, "// after {}\n{}\n", pass, tile::print(now));
     };
+    const auto start = std::chrono::steady_clock::now();
     INGOT_ASSIGN(const tile::CompiledKernel compiled, tile::compile(k, options));
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
     if (flags.explain) fmt::print(stderr, "{}", compiled.explain());
     if (flags.json) {
         auto json = descriptor(compiled);
+        json["compile_ms"] = elapsed.count();
         if (flags.output.empty()) json["source"] = compiled.source;
         fmt::print("{}\n", json.dump(2));
     } else if (flags.output.empty()) {

@@ -8,8 +8,18 @@ namespace {
 std::string tensor(const GemmSpec& g, std::string_view role, std::string_view name, DType type,
                    const std::string& rows, const std::string& columns) {
     std::string text = fmt::format("  {} {}: {}[{}, {}]", role, name, tile::name(type), rows, columns);
-    if (g.pad != 0) text += fmt::format(" strides [{} + {}, 1]", columns, g.pad);
+    if (g.pad != 0 || g.inner != 1)
+        text += fmt::format(" strides [({} + {}) * {}, {}]", columns, g.pad, g.inner, g.inner);
+    if (g.offset != 0) text += fmt::format(" offset {}", g.offset);
     return text + "\n";
+}
+
+// Where element (i, j) of a tensor of so many columns lies, and how long its memory is.
+size_t place(const GemmSpec& g, int64_t i, int64_t j, int64_t columns) {
+    return size_t(g.offset + (i * (columns + g.pad) + j) * g.inner);
+}
+size_t length(const GemmSpec& g, int64_t rows, int64_t columns) {
+    return rows <= 0 || columns <= 0 ? 0 : place(g, rows - 1, columns - 1, columns) + 1;
 }
 
 std::string epilogue(const GemmSpec& g, const std::string& tile) {
@@ -81,27 +91,24 @@ Kernel gemm_kernel(const GemmSpec& g) {
 Arguments gemm_arguments(const GemmSpec& g) {
     Arguments x;
     if (g.dynamic) x.dims = {{"m", g.M}, {"n", g.N}, {"k", g.K}};
-    const auto count = [&](int64_t rows, int64_t columns) {
-        return size_t(std::max<int64_t>(0, rows * (columns + g.pad)));
-    };
-    x.tensors["A"] = numbers(g.trans_a ? count(g.K, g.M) : count(g.M, g.K), g.type, 1);
-    x.tensors["B"] = numbers(g.trans_b ? count(g.N, g.K) : count(g.K, g.N), g.type, 2);
+    x.tensors["A"] = numbers(g.trans_a ? length(g, g.K, g.M) : length(g, g.M, g.K), g.type, 1);
+    x.tensors["B"] = numbers(g.trans_b ? length(g, g.N, g.K) : length(g, g.K, g.N), g.type, 2);
     if (g.epilogue == "bias_relu") x.tensors["bias"] = numbers(size_t(g.N), g.accumulator, 3);
     return x;
 }
 
 std::vector<double> gemm_reference(const GemmSpec& g, const Arguments& x) {
     const auto &A = x.tensors.at("A"), &B = x.tensors.at("B");
-    std::vector<double> c(g.M * g.N == 0 ? 0 : size_t((g.M - 1) * (g.N + g.pad) + g.N));
+    std::vector<double> c(length(g, g.M, g.N));
     for (int64_t i = 0; i < g.M; ++i)
         for (int64_t j = 0; j < g.N; ++j) {
             double sum = 0;
             for (int64_t k = 0; k < g.K; ++k)
-                sum += A[size_t(g.trans_a ? k * (g.M + g.pad) + i : i * (g.K + g.pad) + k)] *
-                       B[size_t(g.trans_b ? j * (g.K + g.pad) + k : k * (g.N + g.pad) + j)];
+                sum += A[g.trans_a ? place(g, k, i, g.M) : place(g, i, k, g.K)] *
+                       B[g.trans_b ? place(g, j, k, g.K) : place(g, k, j, g.N)];
             if (g.epilogue == "bias_relu") sum += x.tensors.at("bias")[size_t(j)];
             if (g.epilogue != "none") sum = std::max(sum, 0.0);
-            c[size_t(i * (g.N + g.pad) + j)] = sum;
+            c[place(g, i, j, g.N)] = sum;
         }
     return c;
 }

@@ -20,6 +20,8 @@ struct GemmSpec {
     bool sync = false;        // with via_shared: barriers of the author's around the copy
     bool dynamic = false;     // M, N and K are dims
     int64_t pad = 0;          // of each row of A, B and C
+    int64_t inner = 1;        // stride between neighbours of a row
+    int64_t offset = 0;       // of the first element
 };
 
 inline void PrintTo(const GemmSpec& g, std::ostream* out) {

@@ -40,7 +40,7 @@ TEST_P(IllegalProgram, IsRefusedWithItsPlaceAndWhatIsAccepted) {
 constexpr Illegal kIllegal[] = {
     {"TooMuchThreadgroupMemory",
      "  out C: f32[4]\n  shared big: f32[128, 60]\n  shared small: f32[64, 32]\n  fill big = 0.0\n  fill "
-     "small = 0.0\n",
+     "small = 0.0\n  copy C = big[0, 0 : 4]\n",
      "k.tile:3",
      "38912 bytes of threadgroup memory; metal-m4 has 32768. The largest: big 30720, small 8192 bytes"},
     {"BadTileShape",
@@ -128,6 +128,17 @@ TEST(IllegalTarget, AForcedPathThatIsNotLegalSaysWhy) {
         refusal("  in A: f16[60, 64]\n  in B: f16[64, 64]\n  out C: f32[60, 64]\n  gemm C = A @ B\n", options)
             .message,
         HasSubstr("60 x 64 x 64 isn't made of 8x8 matrices"));
+}
+
+TEST(IllegalTarget, TheDirectPathRefusesRowsWithGapsByName) {
+    CompileOptions options;
+    options.target = "metal-m5";
+    options.path = Path::kDirectCooperative;
+    const Error e = refusal(
+        "  in A: f16[64, 64] strides [128, 2]\n  in B: f16[64, 64]\n  out C: f32[64, 64]\n  gemm C = A @ B\n",
+        options);
+    EXPECT_THAT(e.message, HasSubstr("rows of A have a stride other than 1"));
+    EXPECT_EQ(e.where, "k.tile:5:3");
 }
 
 TEST(IllegalLaunch, DimsAreCheckedAgainstWhatTheProgramPromises) {

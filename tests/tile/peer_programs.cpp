@@ -538,6 +538,43 @@ PeerProgram part_of_a_simdgroup() {
     return p;
 }
 
+// 20 KB of operands, then 24 KB of the result: more than a group has, but not at the same time.
+PeerProgram tiles_that_take_turns() {
+    PeerProgram p{.name = "tiles_that_take_turns", .text = R"(kernel turns {
+  in A: f32[96, 32]
+  in B: f32[32, 64]
+  out C: f32[96, 64]
+  out S: f32[96]
+  shared As: f32[96, 32]
+  shared Bs: f32[32, 64]
+  fragment acc: f32[96, 64]
+  copy As = A
+  copy Bs = B
+  gemm acc = As @ Bs
+  shared Cs: f32[96, 64]
+  shared sums: f32[96]
+  copy Cs = acc
+  reduce sums = sum(Cs, 1)
+  parallel i < 96, j < 64 {
+    Cs[i, j] = Cs[i, j] - sums[i]
+  }
+  copy C = Cs
+  copy S = sums
+}
+)"};
+    const Numbers a = numbers(96 * 32, DType::kF32, 1), b = numbers(32 * 64, DType::kF32, 2);
+    p.arguments.tensors = {{"A", a}, {"B", b}};
+    Numbers& c = p.expected["C"] = matrix_product(96, 64, 32, rows_of(a, 32), rows_of(b, 64));
+    for (size_t i = 0; i < 96; ++i) {
+        double sum = 0;
+        for (size_t j = 0; j < 64; ++j) sum += c[i * 64 + j];
+        for (size_t j = 0; j < 64; ++j) c[i * 64 + j] -= sum;
+        p.expected["S"].push_back(sum);
+    }
+    p.tolerance = 1e-3;
+    return p;
+}
+
 constexpr std::string_view kPeerNames[] = {"gemm_f16_64x64x32_t128",
                                            "gemm_f16_128x64x32_t128",
                                            "gemm_f16_32x32x32_t64",
@@ -633,7 +670,8 @@ std::vector<PeerProgram> peer_programs() {
             reductions(),
             preloaded_accumulator(),
             batched_outputs(),
-            part_of_a_simdgroup()};
+            part_of_a_simdgroup(),
+            tiles_that_take_turns()};
 }
 
 std::span<const std::string_view> peer_names() {

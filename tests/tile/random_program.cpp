@@ -8,7 +8,7 @@ namespace {
 
 using namespace lang;
 
-constexpr int kSizes[] = {8, 16, 24, 12};
+constexpr int kSizes[] = {8, 16, 32, 24, 12};
 
 class Generator {
   public:
@@ -38,7 +38,7 @@ class Generator {
         int rows, columns;
     };
 
-    int size() { return kSizes[choose_(4)]; }
+    int size() { return kSizes[choose_(5)]; }
     Tensor alloc(DType type, std::string name, std::vector<int64_t> shape) {
         return choose_(2) == 0 ? b_.shared(type, name, shape) : b_.fragment(type, name, shape);
     }
@@ -118,9 +118,18 @@ class Generator {
                 if (depth < 2)
                     b_.serial(1 + choose_(3), [&](Value) { statements(1 + choose_(3), depth + 1); });
                 return;
-            default:
-                pipelined();
+            default:  // each takes shared memory of its own
+                if (++loops_with_tiles_ <= 2) choose_(2) == 0 ? pipelined() : staged_product();
         }
+    }
+
+    void staged_product() {
+        const Tensor a = b_.shared(DType::kF32, "a", {m_, k_}), b = b_.shared(DType::kF32, "b", {k_, n_});
+        b_.pipelined(ceildiv(columns_, k_), uint32_t(1 + choose_(2)), [&](Value i) {
+            b_.copy(a, x_.tile({by_ * m_, i * k_}, {m_, k_}));
+            b_.copy(b, g_.tile({i * k_, bx_ * n_}, {k_, n_}));
+            b_.gemm(tiles_[0].tensor, a, b, {});
+        });
     }
 
     void pipelined() {
@@ -137,7 +146,7 @@ class Generator {
     const Choose& choose_;
     Value rows_, columns_, bx_, by_;
     Tensor x_, h_, g_, y_, vector_;
-    int m_ = 8, n_ = 8, k_ = 8;
+    int m_ = 8, n_ = 8, k_ = 8, loops_with_tiles_ = 0;
     std::vector<Shaped> tiles_;
 };
 

@@ -1,10 +1,14 @@
 // The shape of the emitted source: what a reader, and Apple's compiler, are promised.
+#include <algorithm>
 #include <regex>
+#include <sstream>
 
 #include <gmock/gmock.h>
 
 #include "tile/api/compile.h"
 #include "tile/library.h"
+#include "tile/passes/rewrite.h"
+#include "tile/peer_programs.h"
 
 namespace ingot::tile::testing {
 namespace {
@@ -30,27 +34,48 @@ size_t count(const std::string& text, std::string_view what) {
     return n;
 }
 
-class EverySource : public ::testing::TestWithParam<LibraryCase> {};
+class EverySource : public ::testing::TestWithParam<LibraryCase> {
+  protected:
+    // Calls `check` with what is emitted for each target.
+    void for_each_source(const std::function<void(const Target&, const std::string&)>& check) const {
+        for (const Target& target : targets()) {
+            SCOPED_TRACE(std::string(target.name));
+            check(target, source_of(GetParam().name, target.name));
+        }
+    }
+};
 
-TEST_P(EverySource, KeepsTheRulesOfItsShape) {
-    for (const Target& target : targets()) {
-        const std::string source = source_of(GetParam().name, target.name);
-        // Pointers are cast with their address space, never without.
+TEST_P(EverySource, CastsPointersWithTheirAddressSpaceAlone) {
+    for_each_source([](const Target&, const std::string& source) {
         const std::regex casts(R"(\(([^()]*)\*\)\()");
         for (std::sregex_iterator it(source.begin(), source.end(), casts), end; it != end; ++it)
             EXPECT_TRUE(std::regex_search((*it)[1].str(), std::regex("device|threadgroup|constant")))
                 << it->str();
-        // Roles show in the signature.
-        const Kernel k = read_kernel(GetParam().name);
+    });
+}
+
+TEST_P(EverySource, ShowsRolesInTheSignature) {
+    const Kernel k = read_kernel(GetParam().name);
+    for_each_source([&](const Target&, const std::string& source) {
         for (const BufferId b : k.tensors()) {
             const std::string type(facts(k[b].type).msl);
             const std::string expected =
                 (k[b].role == Role::kIn ? "    const device " : "    device ") + type + "* __restrict";
             EXPECT_THAT(source, HasSubstr(expected)) << k[b].name;
         }
+    });
+}
+
+TEST_P(EverySource, StatesItsThreads) {
+    const Kernel k = read_kernel(GetParam().name);
+    for_each_source([&](const Target&, const std::string& source) {
         EXPECT_THAT(source,
                     HasSubstr(fmt::format("[[kernel, max_total_threads_per_threadgroup({})]]", k.threads)));
-        // Lanes and simdgroups come from their attributes.
+    });
+}
+
+TEST_P(EverySource, TakesLanesAndSimdgroupsFromTheirAttributes) {
+    for_each_source([](const Target&, const std::string& source) {
         EXPECT_THAT(source, Not(ContainsRegex("thread_index [/%] 32")));
         if (count(source, "lane") > 0) {
             EXPECT_THAT(source, HasSubstr("ushort lane [[thread_index_in_simdgroup]]"));
@@ -58,16 +83,58 @@ TEST_P(EverySource, KeepsTheRulesOfItsShape) {
         if (count(source, "(simdgroup ") > 0) {
             EXPECT_THAT(source, HasSubstr("ushort simdgroup [[simdgroup_index_in_threadgroup]]"));
         }
-        // MPP only where the target has it.
-        if (!target.metal4) {
-            EXPECT_THAT(source, Not(HasSubstr("mpp")));
-            EXPECT_THAT(source, Not(HasSubstr("tensor")));
-        }
-        // One comment for each tile operation, and nothing but Apple's headers.
+    });
+}
+
+TEST_P(EverySource, NamesNoPerformancePrimitivesWithoutMetal4) {
+    for_each_source([](const Target& target, const std::string& source) {
+        if (target.metal4) return;
+        EXPECT_THAT(source, Not(HasSubstr("mpp")));
+        EXPECT_THAT(source, Not(HasSubstr("tensor")));
+    });
+}
+
+TEST_P(EverySource, DependsOnApplesHeadersAlone) {
+    for_each_source([](const Target&, const std::string& source) {
         EXPECT_EQ(count(source, "#include"),
                   count(source, "#include <metal_") + count(source, "#include <MetalPerf"));
-        EXPECT_EQ(count(source, "{"), count(source, "}"));
-    }
+    });
+}
+
+TEST_P(EverySource, HasOneCommentForEachTileOperation) {
+    CompileOptions options;
+    options.target = "metal-m4";
+    const auto compiled = compile(read_kernel(GetParam().name), options);
+    ASSERT_TRUE(compiled);
+    size_t operations = 0;
+    walk(compiled->kernel, compiled->kernel.body, [&](StmtId id) {
+        const StmtOp op = compiled->kernel[id].op;
+        operations += op == StmtOp::kCopy || op == StmtOp::kFill || op == StmtOp::kGemm ||
+                      op == StmtOp::kReduce || op == StmtOp::kCumSum || op == StmtOp::kParallel;
+    });
+    size_t comments = 0;
+    std::istringstream lines(compiled->source);
+    for (std::string line; std::getline(lines, line);)
+        comments += std::regex_search(line, std::regex("^ +// (copy|fill|gemm|reduce|cumsum|parallel) "));
+    EXPECT_EQ(comments, operations);
+}
+
+TEST_P(EverySource, IsIndentedByItsBraces) {
+    for_each_source([](const Target&, const std::string& source) {
+        size_t depth = 0;
+        std::istringstream lines(source);
+        for (std::string line; std::getline(lines, line);) {
+            const size_t text = line.find_first_not_of(' ');
+            if (text == std::string::npos || line[0] == '#') continue;
+            const size_t closes = line[text] == '}';
+            const bool parameter = line.find("[[") != std::string::npos && depth == 0;
+            if (!parameter) {
+                EXPECT_GE(text, 4 * (depth - closes)) << line;
+            }
+            depth += size_t(std::ranges::count(line, '{')) - size_t(std::ranges::count(line, '}'));
+        }
+        EXPECT_EQ(depth, 0u);
+    });
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, EverySource, ::testing::ValuesIn(library_cases()),
@@ -79,6 +146,28 @@ TEST(Source, TheDirectPathTouchesNoThreadgroupMemoryAndHasNoBarrier) {
     EXPECT_THAT(source, Not(HasSubstr("barrier")));
     EXPECT_THAT(source, Not(ContainsRegex("threadgroup (half|float|bfloat)")));
     EXPECT_THAT(source, HasSubstr("/*relaxed precision*/ false"));
+}
+
+TEST(Source, PointersOfTheDirectPathStartOnceAndWalkAlongK) {
+    const std::string source = source_of("gemm_direct", "metal-m5");
+    const size_t loop = source.find("for (int kk");
+    ASSERT_NE(loop, std::string::npos);
+    const std::string before = source.substr(0, loop),
+                      inside = source.substr(loop, source.find("if (rest > 0)") - loop);
+    EXPECT_THAT(before, HasSubstr("const device half* left_at = &A["));
+    EXPECT_THAT(before, HasSubstr("const device half* right_at = &B["));
+    EXPECT_THAT(inside, HasSubstr("left_at += 16;"));
+    EXPECT_THAT(inside, HasSubstr("right_at += 16 * long(args.n);"));
+    EXPECT_THAT(inside, Not(HasSubstr("A[")));
+    EXPECT_THAT(inside, Not(HasSubstr("B[")));
+}
+
+TEST(Source, FourFloatsAreStoredAsFourHalves) {
+    const auto compiled =
+        compile(kernel_of("kernel k {\n  in A: f32[8, 64]\n  out C: f16[8, 64]\n  copy C = A\n}", "k"));
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    EXPECT_THAT(compiled->source, HasSubstr("*(device half4*)(&C["));
+    EXPECT_THAT(compiled->source, HasSubstr("= half4(*(const device float4*)(&A["));
 }
 
 TEST(Source, CooperativeElementsAreAskedForTheirPlace) {
@@ -119,6 +208,23 @@ TEST(Source, RowsThatMeetInBanksArePadded) {
     const std::string source = source_of("gemm_shared", "metal-m4");
     EXPECT_THAT(source, HasSubstr("threadgroup half As[1280];"));
     EXPECT_THAT(source, HasSubstr("threadgroup half Bs[2304];"));
+}
+
+TEST(Source, TilesThatTakeTurnsAreKeptApartByABarrier) {
+    const auto programs = peer_programs();
+    const auto turns = std::ranges::find(programs, "tiles_that_take_turns", &PeerProgram::name);
+    ASSERT_NE(turns, programs.end());
+    const auto compiled = compile(kernel_of(turns->text, turns->name));
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    const std::string& source = compiled->source;
+    EXPECT_THAT(source, HasSubstr("alignas(16) threadgroup uchar shared_memory["));
+    EXPECT_THAT(source, HasSubstr("threadgroup float* const Cs = (threadgroup float*)(&shared_memory[0]);"));
+    EXPECT_LE(compiled->threadgroup_bytes, 32768);
+    EXPECT_THAT(compiled->explain(), HasSubstr("bytes of shared tiles take turns in"));
+    // Between the last read of the operands and the first write of what lies in their place.
+    const size_t product = source.find("// gemm"), store = source.find("// copy Cs");
+    ASSERT_NE(store, std::string::npos);
+    EXPECT_EQ(count(source.substr(product, store - product), "threadgroup_barrier"), 1u) << source;
 }
 
 TEST(Source, WholeTilesHaveNoGuards) {

@@ -88,8 +88,42 @@ std::vector<Case> sweep() {
     return all;
 }
 
+// Blocks from 16 to 128, four and eight simdgroups, every order of groups, tensors that start inside of their
+// memory and whose rows have gaps between elements.
+std::vector<Case> shapes() {
+    struct Block {
+        int m, n;
+    };
+    constexpr Block kBlocks[] = {{16, 32}, {16, 128}, {32, 32},  {48, 96},
+                                 {64, 64}, {64, 128}, {128, 32}, {128, 64}};
+    constexpr const char* kOrders[] = {"none", "row", "column", "mlx"};
+    std::vector<Case> all;
+    for (const bool direct : {false, true})
+        for (const int threads : {128, 256})
+            for (const Block& block : kBlocks) {
+                const size_t number = all.size();
+                GemmSpec g{.name = {},
+                           .M = 150,
+                           .N = 200,
+                           .K = 40,
+                           .tile_m = block.m,
+                           .tile_n = block.n,
+                           .tile_k = 16};
+                g.threads = threads, g.metal4 = direct, g.c = direct ? "global" : "fragment";
+                g.swizzle = kOrders[number % 4], g.dynamic = number % 3 == 0;
+                g.offset = number % 2 == 0 ? 0 : 5;
+                g.pad = int64_t(number % 3), g.inner = number % 5 == 4 ? 2 : 1;
+                g.name = fmt::format("{}_{}x{}_t{}_{}", direct ? "direct" : "staged", block.m, block.n,
+                                     threads, g.swizzle);
+                all.push_back(
+                    {g, {}, number % 2 == 0 ? CooperativeLayout::kNax : CooperativeLayout::kScrambled});
+            }
+    return all;
+}
+
 const auto kName = [](const auto& test) { return test.param.spec.name; };
 INSTANTIATE_TEST_SUITE_P(Peer, GemmOnDevice, ::testing::ValuesIn(peers()), kName);
+INSTANTIATE_TEST_SUITE_P(Shapes, GemmOnDevice, ::testing::ValuesIn(shapes()), kName);
 INSTANTIATE_TEST_SUITE_P(Sweep, GemmOnDevice, ::testing::ValuesIn(sweep()), kName);
 
 }  // namespace

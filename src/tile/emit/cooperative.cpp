@@ -11,20 +11,63 @@ constexpr int kOperationK = 16;
 
 }  // namespace
 
-// A view of the region from (row, column) on, both in the region's own dimensions. Its extents are columns
-// first.
-std::string Emitter::tensor_view(const Region& r, const std::string& row, const std::string& column,
-                                 const std::string& rows, const std::string& columns) {
+std::string Emitter::operand_type(const Region& r) const {
     const Buffer& b = k_[r.buffer];
-    std::vector<std::string> texts;
-    for (const Index& i : indices(r, {row, column}, {0, 0})) texts.push_back(i.text);
     const bool writes = b.scope == Scope::kGlobal && b.role != Role::kIn;
-    const std::string space =
+    const std::string_view space =
         b.scope == Scope::kGlobal ? (writes ? "device" : "const device") : "threadgroup";
-    return fmt::format(
-        "tensor<{0} {1}, dextents<int, 2>, tensor_inline>(&{2}, dextents<int, 2>({3}, {4}), array<int, "
-        "2>{{1, int({5})}})",
-        space, facts(b.type).msl, place(r.buffer, texts), columns, rows, stride_text(r.buffer, r.kept()[0]));
+    return fmt::format("{} {}", space, facts(b.type).msl);
+}
+
+// A pointer to where the operand starts for this simdgroup, which `at` says along M or N; it walks along K.
+// `k_first`: K is the first of the region's two dimensions.
+void Emitter::start_operand(const Region& r, bool k_first, const std::string& at, const std::string& side) {
+    const std::vector<std::string> from =
+        k_first ? std::vector<std::string>{"0", at} : std::vector<std::string>{at, "0"};
+    std::vector<std::string> texts;
+    for (const Index& i : indices(r, from, {0, 0})) texts.push_back(i.text);
+    line("using {}_view = tensor<{}, dextents<int, 2>, tensor_inline>;", side, operand_type(r));
+    line("{}* {}_at = &{};", operand_type(r), side, place(r.buffer, texts));
+}
+
+// A view of `length` of K from the pointer on, and `across` rows or columns. Extents are columns first.
+std::string Emitter::operand_view(const Region& r, bool k_first, const std::string& side,
+                                  const std::string& across, const std::string& length) const {
+    return fmt::format("{}_view({}_at, dextents<int, 2>({}, {}), array<int, 2>{{1, int({})}})", side, side,
+                       k_first ? across : length, k_first ? length : across,
+                       stride_text(r.buffer, r.kept()[0]));
+}
+
+void Emitter::advance_operand(const Region& r, bool k_first, const std::string& side) {
+    const std::string stride = k_first ? stride_text(r.buffer, r.kept()[0]) : "1";
+    const bool number = stride.find_first_not_of("0123456789") == std::string::npos;
+    line("{}_at += {}{};", side, number ? "" : fmt::format("{} * long(", kOperationK),
+         number ? fmt::format("{}", kOperationK * std::stol(stride)) : stride + ")");
+}
+
+void Emitter::start_total(const Stmt& s) {
+    const Region& c = s.regions[0];
+    unrolled();
+    open("for (ushort e = 0; e < total.get_capacity(); ++e)");
+    if (s.clear) {
+        line("total[e] = 0.0f;");
+    } else {
+        line("if (!total.is_valid_element(e)) continue;");
+        line("const auto at = total.get_multidimensional_index(e);");
+        line("total[e] = float({});",
+             read(c, {"row + int(at[1])", "column + int(at[0])"}, spans(c), zero(k_[c.buffer].type)));
+    }
+    close();
+}
+
+void Emitter::store_total(const Region& c) {
+    unrolled();
+    open("for (ushort e = 0; e < total.get_capacity(); ++e)");
+    line("if (!total.is_valid_element(e)) continue;");
+    line("const auto at = total.get_multidimensional_index(e);");
+    write(c, {"row + int(at[1])", "column + int(at[0])"}, spans(c),
+          fmt::format("{}(total[e])", facts(k_[c.buffer].type).msl));
+    close();
 }
 
 void Emitter::cooperative_gemm(StmtId id) {
@@ -56,52 +99,34 @@ void Emitter::cooperative_gemm(StmtId id) {
         "mpp::tensor_ops::matmul2d_descriptor::mode::multiply_accumulate);",
         m, n, kOperationK, s.transpose_a, s.transpose_b);
     line("mpp::tensor_ops::matmul2d<descriptor, execution_simdgroup> product;");
-    const auto left = [&](const std::string& k, const std::string& length) {
-        return s.transpose_a ? tensor_view(a, k, "row", length, "rows")
-                             : tensor_view(a, "row", k, "rows", length);
+    const bool left_k_first = s.transpose_a, right_k_first = !s.transpose_b;
+    const auto steps = [&](const std::string& suffix, const std::string& length) {
+        line("auto left{} = {};", suffix, operand_view(a, left_k_first, "left", "rows", length));
+        line("auto right{} = {};", suffix, operand_view(b, right_k_first, "right", "columns", length));
     };
-    const auto right = [&](const std::string& k, const std::string& length) {
-        return s.transpose_b ? tensor_view(b, "column", k, "columns", length)
-                             : tensor_view(b, k, "column", length, "columns");
-    };
+    const std::string whole_step = fmt::format("{}", kOperationK);
     open("if (rows > 0 && columns > 0)");
-    line("auto left = {};", left("0", fmt::format("{}", kOperationK)));
-    line("auto right = {};", right("0", fmt::format("{}", kOperationK)));
+    start_operand(a, left_k_first, "row", "left");
+    start_operand(b, right_k_first, "column", "right");
+    steps("", whole_step);
     line(
         "auto total = product.get_destination_cooperative_tensor<decltype(left), decltype(right), float>();");
-    unrolled();
-    open("for (ushort e = 0; e < total.get_capacity(); ++e)");
-    if (s.clear) {
-        line("total[e] = 0.0f;");
-    } else {
-        line("if (!total.is_valid_element(e)) continue;");
-        line("const auto at = total.get_multidimensional_index(e);");
-        line("total[e] = float({});",
-             read(c, {"row + int(at[1])", "column + int(at[0])"}, spans(c), zero(k_[c.buffer].type)));
-    }
-    close();
+    start_total(s);
     const auto length = constant_int(k_, depth);
     open("for (int kk = 0; kk + {0} <= {1}; kk += {0})", kOperationK, expr(depth, 7));
-    line("auto left_step = {};", left("kk", fmt::format("{}", kOperationK)));
-    line("auto right_step = {};", right("kk", fmt::format("{}", kOperationK)));
+    steps("_step", whole_step);
     line("product.run(left_step, right_step, total);");
+    advance_operand(a, left_k_first, "left");
+    advance_operand(b, right_k_first, "right");
     close();
     if (!length || *length % kOperationK != 0) {
         line("const int rest = {} % {};", expr(depth, 9), kOperationK);
         open("if (rest > 0)");
-        const std::string from = fmt::format("{} - rest", expr(depth, 8));
-        line("auto left_step = {};", left(from, "rest"));
-        line("auto right_step = {};", right(from, "rest"));
+        steps("_step", "rest");
         line("product.run(left_step, right_step, total);");
         close();
     }
-    unrolled();
-    open("for (ushort e = 0; e < total.get_capacity(); ++e)");
-    line("if (!total.is_valid_element(e)) continue;");
-    line("const auto at = total.get_multidimensional_index(e);");
-    write(c, {"row + int(at[1])", "column + int(at[0])"}, spans(c),
-          fmt::format("{}(total[e])", facts(k_[c.buffer].type).msl));
-    close();
+    store_total(c);
     close();
     close();
 }

@@ -136,7 +136,7 @@ void Emitter::grid_indices() {
         return;
     }
     const std::string x = k_[k_.grid[0]].name, y = k_[k_.grid[1]].name;
-    const std::string width = expr(k_.grid_extents[0], 9), height = expr(k_.grid_extents[1], 9);
+    const std::string width = expr(k_.grid_extents[0], 10), height = expr(k_.grid_extents[1], 10);
     if (s.order == SwizzleOrder::kMlx) {
         uint32_t shift = 0;
         while ((1u << shift) < s.panel) ++shift;
@@ -169,11 +169,20 @@ void Emitter::prologue() {
             "1) * 2;");
     }
     // Threadgroup memory is declared where all of the kernel sees it.
+    const bool in_turns = !plan_.shared_offset.empty();
+    if (in_turns) line("alignas(16) threadgroup uchar shared_memory[{}];", plan_.threadgroup_bytes);
     walk(k_, k_.body, [&](StmtId id) {
         const Stmt& s = k_[id];
         if (s.op != StmtOp::kAlloc || k_[s.buffer].scope != Scope::kShared) return;
-        int64_t count = stride_of(s.buffer, 0) * extent(k_, s.buffer, 0);
-        line("alignas(16) threadgroup {} {}[{}];", facts(k_[s.buffer].type).msl, k_[s.buffer].name, count);
+        const std::string_view type = facts(k_[s.buffer].type).msl;
+        const std::string& name = k_[s.buffer].name;
+        if (in_turns) {
+            line("threadgroup {0}* const {1} = (threadgroup {0}*)(&shared_memory[{2}]);", type, name,
+                 plan_.shared_offset.at(s.buffer));
+        } else {
+            line("alignas(16) threadgroup {} {}[{}];", type, name,
+                 stride_of(s.buffer, 0) * extent(k_, s.buffer, 0));
+        }
     });
 }
 

@@ -124,8 +124,13 @@ class Emitter {
 
     // --- cooperative.cpp
     void cooperative_gemm(StmtId id);
-    std::string tensor_view(const Region& r, const std::string& row, const std::string& column,
-                            const std::string& rows, const std::string& columns);
+    std::string operand_type(const Region& r) const;
+    void start_operand(const Region& r, bool k_first, const std::string& at, const std::string& side);
+    std::string operand_view(const Region& r, bool k_first, const std::string& side,
+                             const std::string& across, const std::string& length) const;
+    void advance_operand(const Region& r, bool k_first, const std::string& side);
+    void start_total(const Stmt& s);
+    void store_total(const Region& c);
 
     Kernel k_;  // a copy: names that mean something in MSL are changed
     const Plan& plan_;

@@ -93,7 +93,7 @@ std::string Emitter::stride_text(BufferId b, size_t d) const {
         if (const auto n = constant_int(k_, x.shape[i])) {
             known *= *n;
         } else {
-            text += (text.empty() ? "" : " * ") + self->expr(x.shape[i], 9);
+            text += (text.empty() ? "" : " * ") + self->expr(x.shape[i], 10);
         }
     }
     if (text.empty()) return fmt::format("{}", known);

@@ -18,9 +18,10 @@ constexpr std::string_view kTaken[] = {
     "exp", "log", "min", "max", "sin", "cos", "abs", "floor", "ceil", "sqrt", "pow", "select", "clamp",
     "round", "dot",
     // the emitter's own
-    "args", "group", "groups", "thread_index", "simdgroup", "lane", "lane_row", "lane_column", "place", "row",
-    "column", "atom", "parts_", "total", "half_row", "INFINITY", "NAN", "as_type", "op", "e", "kk", "am",
-    "an", "ah", "left", "right", "product", "rows", "columns", "descriptor", "at", "rest"};
+    "args", "shared_memory", "group", "groups", "thread_index", "simdgroup", "lane", "lane_row",
+    "lane_column", "place", "row", "column", "atom", "parts_", "total", "half_row", "INFINITY", "NAN",
+    "as_type", "op", "e", "kk", "am", "an", "ah", "left", "right", "left_at", "right_at", "left_step",
+    "right_step", "left_view", "right_view", "product", "rows", "columns", "descriptor", "at", "rest"};
 
 }  // namespace
 

@@ -327,7 +327,7 @@ Result<void> Emitter::parallel(const Stmt& s) {
         for (size_t i = 0; i < s.vars.size(); ++i) line("const int {} = {};", k_[s.vars[i]].name, at[i]);
     } else {
         std::string total;
-        for (const ExprId e : s.exprs) total += (total.empty() ? "" : " * ") + expr(e, 9);
+        for (const ExprId e : s.exprs) total += (total.empty() ? "" : " * ") + expr(e, 10);
         open("for (int e = thread_index; e < {}; e += {})", total, k_.threads);
         std::string rest = "e";
         for (size_t i = s.vars.size(); i-- > 0;) {

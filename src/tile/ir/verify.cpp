@@ -13,7 +13,7 @@ constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 class Verifier {
   public:
-    explicit Verifier(const Kernel& k) : k_(k), domain_(k) {}
+    Verifier(const Kernel& k, TensorBounds bounds) : k_(k), bounds_(bounds), domain_(k) {}
 
     Result<void> run() {
         if (k_.grid.size() > 3)
@@ -184,6 +184,7 @@ class Verifier {
         // Of an allocation nothing may be outside, of a tensor something must be inside (unless it is empty).
         const bool never = i.hi < 0 || i.lo >= n.hi;
         const bool sometimes = i.is_point() && (i.lo < 0 || i.hi + span > n.hi);
+        if (!allocation && bounds_ == TensorBounds::kFree) return {};
         if ((never && n.hi > 0) || (allocation && sometimes))
             return error(loc, "{} is outside of {}: dimension {} goes from 0 to {}, {} goes from {} to {}",
                          print(k_, at), k_[b].name, d, n.hi - 1, print(k_, at), i.lo, i.hi + span - 1);
@@ -431,6 +432,7 @@ class Verifier {
     }
 
     const Kernel& k_;
+    TensorBounds bounds_;
     Domain domain_;
     std::set<VarId> known_;
     std::set<BufferId> allocated_;
@@ -438,8 +440,8 @@ class Verifier {
 
 }  // namespace
 
-Result<void> verify(const Kernel& k) {
-    return Verifier(k).run();
+Result<void> verify(const Kernel& k, TensorBounds bounds) {
+    return Verifier(k, bounds).run();
 }
 
 }  // namespace ingot::tile

@@ -8,6 +8,10 @@
 
 namespace ingot::tile {
 
-Result<void> verify(const Kernel& k);
+// Whether a place that is never inside of its tensor is a mistake. It is where an author wrote it for any
+// size; where sizes became known it means nothing is read or written.
+enum class TensorBounds : uint8_t { kChecked, kFree };
+
+Result<void> verify(const Kernel& k, TensorBounds bounds = TensorBounds::kChecked);
 
 }  // namespace ingot::tile

@@ -76,8 +76,9 @@ class Synchronisation {
     bool conflict(const Accesses& before, const Accesses& now) const {
         for (const Access& a : before)
             for (const Access& b : now)
-                if (a.region.buffer == b.region.buffer && (a.writes || b.writes) &&
-                    !apart(a.region, b.region))
+                if ((a.writes || b.writes) && (a.region.buffer == b.region.buffer
+                                                   ? !apart(a.region, b.region)
+                                                   : plan_.share_memory(a.region.buffer, b.region.buffer)))
                     return true;
         return false;
     }

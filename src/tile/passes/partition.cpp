@@ -28,4 +28,10 @@ Partition divide(uint32_t m, uint32_t n, uint32_t atom_m, uint32_t atom_n, uint3
     return best;
 }
 
+bool Plan::share_memory(BufferId a, BufferId b) const {
+    const auto x = shared_offset.find(a), y = shared_offset.find(b);
+    if (a == b || x == shared_offset.end() || y == shared_offset.end()) return false;
+    return x->second < y->second + shared_bytes.at(b) && y->second < x->second + shared_bytes.at(a);
+}
+
 }  // namespace ingot::tile

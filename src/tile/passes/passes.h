@@ -28,10 +28,11 @@ Result<Kernel> pipeline_loops(const Kernel& k, const PlanOptions& options, Plan&
 // Decides which fragments live in simdgroup matrices; the others become shared memory.
 Result<Kernel> place_fragments(const Kernel& k, const PlanOptions& options, Plan& plan);
 
+// Lays shared memory out: padding; tiles take turns in one place where they don't fit side by side. Refuses
+// what the target hasn't.
+Result<Kernel> lay_out(const Kernel& k, const PlanOptions& options, Plan& plan);
+
 // Puts barriers where an effect of one thread must be seen by, or wait for, another.
 Result<Kernel> insert_barriers(const Kernel& k, const PlanOptions& options, Plan& plan);
-
-// Lays shared memory out (padding), counts bytes and refuses what the target hasn't.
-Result<Kernel> lay_out(const Kernel& k, const PlanOptions& options, Plan& plan);
 
 }  // namespace ingot::tile

@@ -12,8 +12,8 @@ constexpr NamedPass kPasses[] = {
     {"pipeline-loops", pipeline_loops,
      "copies of pipelined loops run steps ahead, into versions of their tiles"},
     {"place-fragments", place_fragments, "fragments go to simdgroup matrices or to shared memory"},
+    {"lay-out", lay_out, "padding of shared rows, places of shared tiles, and the memory in all"},
     {"insert-barriers", insert_barriers, "barriers between conflicting accesses"},
-    {"lay-out", lay_out, "padding of shared rows, and the threadgroup memory in all"},
 };
 
 }  // namespace
@@ -23,11 +23,11 @@ std::span<const NamedPass> pass_list() {
 }
 
 Result<Kernel> run_passes(const Kernel& k, const PlanOptions& options, Plan& plan, const AfterPass& after) {
-    INGOT_TRY(verify(k));
+    INGOT_TRY(verify(k, TensorBounds::kFree));
     Kernel now = k;
     for (const NamedPass& p : kPasses) {
         INGOT_ASSIGN(now, p.pass(now, options, plan));
-        if (auto legal = verify(now); !legal)
+        if (auto legal = verify(now, TensorBounds::kFree); !legal)
             return Failure(with_context(legal.error(), fmt::format("after the pass {}", p.name)));
         if (after) after(p.name, now);
     }

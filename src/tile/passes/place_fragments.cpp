@@ -71,8 +71,8 @@ class Placement {
             if (element) continue;  // seen with their parallel loop
             if (!is_whole(k_, s.regions[i])) return "a part of it is used alone";
             if (s.op == StmtOp::kGemm && i != 0) return "it is an operand";
-            if (s.op == StmtOp::kGemm && !has_shared_operands(s))
-                return "its product takes no simdgroup matrices";
+            if (s.op == StmtOp::kGemm && !takes_matrices(s))
+                return "a product of it takes no simdgroup matrices";
             if (s.op == StmtOp::kCumSum) return "prefix sums cross its matrices";
             if (s.op == StmtOp::kReduce && (i == 0 || s.axis != 1)) return "a reduction crosses its rows";
             if (s.op == StmtOp::kReduce && k_[s.regions[0].buffer].scope == Scope::kFragment &&
@@ -83,6 +83,10 @@ class Placement {
         return {};
     }
 
+    bool takes_matrices(const Stmt& s) const {
+        const auto p = choose_path(k_, s, options_);
+        return p && p->path == Path::kSimdgroup && has_shared_operands(s);
+    }
     bool has_shared_operands(const Stmt& s) const {
         return k_[s.regions[1].buffer].scope == Scope::kShared &&
                k_[s.regions[2].buffer].scope == Scope::kShared;

@@ -60,11 +60,16 @@ struct GemmPlan {
 
 struct Plan {
     std::map<StmtId, GemmPlan> gemms;
-    std::map<BufferId, Partition> fragments;  // that live in simdgroup matrices
-    std::map<StmtId, BufferId> scratch;       // of reductions across simdgroups
-    std::map<BufferId, int64_t> row_stride;   // of padded shared memory, in elements
-    std::vector<std::string> notes;           // for --explain, in the order of the decisions
+    std::map<BufferId, Partition> fragments;    // that live in simdgroup matrices
+    std::map<StmtId, BufferId> scratch;         // of reductions across simdgroups
+    std::map<BufferId, int64_t> row_stride;     // of padded shared memory, in elements
+    std::map<BufferId, int64_t> shared_bytes;   // of each shared tile, padding included
+    std::map<BufferId, int64_t> shared_offset;  // in one piece of memory; empty where each has its own
+    std::vector<std::string> notes;             // for --explain, in the order of the decisions
     int64_t threadgroup_bytes = 0;
+
+    // Different tiles that lie in the same memory.
+    bool share_memory(BufferId a, BufferId b) const;
 };
 
 struct PlanOptions {
