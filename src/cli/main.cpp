@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/exit_code.h"
 
 namespace {
 
@@ -59,10 +60,11 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     return kWrongUsage;
 }
 
+// Prints why, and says with which code to end.
 int report_failure(const CLI::App& command, const ingot::Error& error) {
     if (error.kind == ErrorKind::kCancelled) return kInterrupted;
     fmt::print(stderr, "ingot {}: {}\n", command.get_name(), error.describe());
-    return kFailed;
+    return ingot::cli::code_of_failure();
 }
 
 }  // namespace

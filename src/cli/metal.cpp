@@ -12,7 +12,8 @@ namespace {
 constexpr Part kMetalCommands[] = {
     {"list", "List a library's kernels and what they take", add_metal_list},
     {"dis", "Print a kernel's LLVM IR", add_metal_dis},
-    {"check", "Lower every kernel: reports functions this device doesn't serve", add_metal_check},
+    {"check", "Find what is wrong with a kernel, or what this device doesn't serve of a library",
+     add_metal_check},
     {"compile", "Compile Metal source", add_metal_compile},
     {"run", "Run a kernel on buffers from files or flags", add_metal_run},
     {"devices", "Describe the virtual device", add_metal_devices},

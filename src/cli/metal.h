@@ -14,6 +14,9 @@ Action add_metal_run(CLI::App& app);
 Action add_metal_devices(CLI::App& app);
 Action add_metal_cache(CLI::App& app);
 
+// What `ingot metal check` does without a launch: its flags, and the action.
+Action add_lowering(CLI::App& app);
+
 // --trust: read the file's modules in this process. At first set if INGOT_METAL_TRUST=1.
 void add_trust_flag(CLI::App& app, bool& trust);
 

@@ -1,4 +1,4 @@
-// `ingot metal list`, `dis`, `check`: what is in a library, without running it.
+// `ingot metal list`, `dis`, and `check` without a launch: what is in a library, without running it.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -286,15 +286,27 @@ Action add_metal_list(CLI::App& app) {
     return [flags] { return list(*flags); };
 }
 
-Action add_metal_check(CLI::App& app) {
+Action add_lowering(CLI::App& app) {
     auto flags = std::make_shared<CheckFlags>();
     add_library_flags(app, flags->library);
-    app.add_flag("--compile", flags->compile_fully, "Generate machine code too");
+    constexpr const char* kGroup = "Without --launch: lower the kernels of a library";
+    app.add_flag("--compile", flags->compile_fully, "Generate machine code too")->group(kGroup);
     add_executor_flag(app, flags->executor);
+    app.get_option("--executor")->group(kGroup);
     app.add_option("--sample", flags->sample, "Take this many kernels, at random (all)")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--seed", flags->seed, "What --sample takes (random; printed)");
-    return [flags] { return check(*flags); };
+        ->check(CLI::PositiveNumber)
+        ->group(kGroup);
+    app.add_option("--seed", flags->seed, "What --sample takes (random; printed)")->group(kGroup);
+    return [flags]() -> Result<void> {
+        if (is_source_file(flags->library.file)) {
+            return fail(
+                ErrorKind::kInvalidArgument,
+                "{} is Metal source: name a launch with --launch, or check that it compiles with `ingot "
+                "metal compile`",
+                flags->library.file);
+        }
+        return check(*flags);
+    };
 }
 
 Action add_metal_dis(CLI::App& app) {

@@ -3,6 +3,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "metal/check/report.h"
+#include "metal/check/session.h"
+
 namespace ingot::metal::testing {
 namespace {
 
@@ -43,6 +46,26 @@ Executor& the_executor() {
     return *executor;
 }
 
+namespace {
+
+// Checkers that INGOT_CHECK_RUNS asks for: kernels of MLX then run watched, and what is found fails their
+// test.
+std::string checkers_of_runs() {
+    const char* chosen = std::getenv("INGOT_CHECK_RUNS");
+    return chosen == nullptr ? "" : chosen;
+}
+
+Result<LaunchReport> run_or_check(const Kernel& kernel, const Launch& launch) {
+    if (kernel.instrumentation.empty()) return the_executor().run(kernel, launch);
+    check::Request request;
+    INGOT_ASSIGN(request.checkers, check::parse_checkers(checkers_of_runs()));
+    INGOT_ASSIGN(check::Outcome outcome, check::run_checked(the_executor(), kernel, launch, request));
+    EXPECT_TRUE(outcome.findings.empty()) << check::to_text(outcome.findings, check::lines_of_files());
+    return std::move(outcome.report);
+}
+
+}  // namespace
+
 std::shared_ptr<const Kernel> mlx_kernel(const std::string& name,
                                          const std::map<uint32_t, ConstantValue>& constants,
                                          CompileOptions options) {
@@ -53,6 +76,7 @@ std::shared_ptr<const Kernel> mlx_kernel(const std::string& name,
         return nullptr;
     }
     options.constants.by_index = constants;
+    options.instrument = !checkers_of_runs().empty();
     auto kernel = the_compiler().compile(function->bitcode, name, options);
     if (!kernel) {
         ADD_FAILURE() << name << ": " << kernel.error().describe();
@@ -76,7 +100,7 @@ LaunchReport Dispatch::threads_of_grid(Size3 grid, Size3 threads) {
     if (kernel_ == nullptr) {
         return {.status = LaunchStatus::kFault, .message = "no kernel", .findings = {}, .refusal = {}};
     }
-    auto report = the_executor().run(*kernel_, launch_);
+    auto report = run_or_check(*kernel_, launch_);
     if (!report) {
         ADD_FAILURE() << report.error().describe();
         return {.status = LaunchStatus::kFault,

@@ -35,6 +35,7 @@ ingot::Result<std::string> run(const std::string& path) {
         options.constants.by_index[index] = int64_t{std::strtoll(rest + 1, nullptr, 10)};
     }
     for (const std::string& value : values_of(text, "OFF")) options.reconverge &= value != "reconvergence";
+    options.instrument = true;  // matters to the pass of that name
     INGOT_ASSIGN(ingot::metal::Compiler * compiler, ingot::metal::compiler());
     return compiler->apply_pass(text, passes[0], options);
 }

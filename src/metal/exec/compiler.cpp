@@ -16,6 +16,7 @@
 #include "metal/exec/lanes/matrix.h"
 #include "metal/exec/lanes/memory.h"
 #include "metal/exec/local_compiler.h"
+#include "metal/exec/monitor.h"
 
 namespace ingot::metal {
 namespace {
@@ -32,6 +33,10 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_stop", ingot_stop),
     symbol("ingot_os_log", ingot_os_log),
     symbol("ingot_simd", ingot_simd),
+    symbol("ingot_watch_load", ingot_watch_load),
+    symbol("ingot_watch_store", ingot_watch_store),
+    symbol("ingot_watch_copy", ingot_watch_copy),
+    symbol("ingot_watch_call", ingot_watch_call),
     symbol("ingot_multiply_matrices", ingot_multiply_matrices),
     symbol("ingot_lanes_multiply", ingot_lanes_multiply),
     symbol("ingot_lanes_load8", ingot_lanes_load8),

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "metal/air/kernel_info.h"
+#include "metal/exec/instrumentation.h"
 
 namespace ingot::metal {
 
@@ -69,6 +70,7 @@ struct Kernel {
     uint32_t private_bytes = 0;  // stack its private variables take, spills aside
     uint32_t matrix_operations = 0, matrix_batches = 0;
     CooperativeLayout layout = CooperativeLayout::kNax;
+    Instrumentation instrumentation;  // empty unless it was compiled to be watched
     CompileTimes times;
     bool from_cache = false;          // wasn't compiled by this process
     std::shared_ptr<void> code;       // keeps `entry` mapped

@@ -13,6 +13,8 @@
 
 namespace ingot::metal {
 
+class Monitor;
+
 // Limits of the device, as Apple documents them for recent GPUs.
 constexpr uint32_t kNumBufferSlots = 31;
 constexpr uint32_t kNumThreadgroupSlots = 31;
@@ -40,6 +42,8 @@ struct Launch {
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     unsigned max_workers = 0;  // 0: one per core
     ExecutorKind executor = default_executor();
+    // Who watches (monitor.h); the kernel must have been compiled with CompileOptions::instrument.
+    Monitor* monitor = nullptr;
 };
 
 enum class LaunchStatus : uint8_t {

@@ -162,6 +162,23 @@ void fields(Archive& archive, KernelInfo& info) {
     archive(name, arguments, constants, max_threads, static_threadgroup_bytes);
 }
 template <typename Archive>
+void fields(Archive& archive, MemoryObject& object) {
+    auto& [kind, space, slot, offset, size, name] = object;
+    archive(kind, space, slot, offset, size, name);
+}
+template <typename Archive>
+void fields(Archive& archive, Site& site) {
+    auto& [kind, space, element, reads, writes, is_atomic, size, align, object, line, caller_line,
+           instruction, file, caller_file, function] = site;
+    archive(kind, space, element, reads, writes, is_atomic, size, align, object, line, caller_line,
+            instruction, file, caller_file, function);
+}
+template <typename Archive>
+void fields(Archive& archive, Instrumentation& instrumentation) {
+    auto& [sites, objects] = instrumentation;
+    archive(sites, objects);
+}
+template <typename Archive>
 void fields(Archive& archive, CompileTimes& times) {
     auto& [parse, lower, optimise, generate, load] = times;
     archive(parse, lower, optimise, generate, load);
@@ -169,11 +186,11 @@ void fields(Archive& archive, CompileTimes& times) {
 // Without what belongs to one process.
 template <typename Archive>
 void fields(Archive& archive, Kernel& kernel) {
-    auto& [info, entry, meets, private_bytes, operations, batches, layout, times, from_cache, code, lanes] =
-        kernel;
+    auto& [info, entry, meets, private_bytes, operations, batches, layout, instrumentation, times, from_cache,
+           code, lanes] = kernel;
     static_cast<void>(entry), static_cast<void>(from_cache), static_cast<void>(code),
         static_cast<void>(lanes);
-    archive(info, meets, private_bytes, operations, batches, layout, times);
+    archive(info, meets, private_bytes, operations, batches, layout, instrumentation, times);
 }
 template <typename Archive>
 void fields(Archive& archive, LaneVariant& variant) {
@@ -188,11 +205,11 @@ void fields(Archive& archive, Constants& constants) {
 // Without what says how rather than what to compile, and where to print.
 template <typename Archive>
 void fields(Archive& archive, CompileOptions& options) {
-    auto& [constants, require_constants, layout, reconverge, batch_matrices, executor, variant, lower_only,
-           isolate, use_cache, print_after, printed] = options;
+    auto& [constants, require_constants, layout, reconverge, batch_matrices, executor, variant, instrument,
+           lower_only, isolate, use_cache, print_after, printed] = options;
     static_cast<void>(isolate), static_cast<void>(use_cache), static_cast<void>(printed);
-    archive(constants, require_constants, layout, reconverge, batch_matrices, executor, variant, lower_only,
-            print_after);
+    archive(constants, require_constants, layout, reconverge, batch_matrices, executor, variant, instrument,
+            lower_only, print_after);
 }
 
 }  // namespace ingot::metal::wire

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 // Changes when generated code and the runtime it calls (fibers/lane.h, the ingot_ functions) agree on
 // something else.
-constexpr uint32_t kRuntimeAbi = 3;
+constexpr uint32_t kRuntimeAbi = 4;
 
 // Milliseconds since the last call.
 class Stopwatch {
@@ -98,6 +98,7 @@ Result<std::vector<std::byte>> LlvmCompiler::translate(std::span<const std::byte
     kernel.matrix_operations = state.matrix_operations;
     kernel.matrix_batches = state.matrix_batches;
     kernel.layout = options.layout;
+    kernel.instrumentation = std::move(state.instrumentation);
     std::vector<char> object;
     if (!options.lower_only) {
         INGOT_ASSIGN(object, jit_.generate(*module));

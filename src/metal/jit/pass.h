@@ -31,6 +31,8 @@ struct PassState {
     bool meets = false;  // has barriers or simdgroup functions
     uint32_t private_bytes = 0;
     uint32_t matrix_operations = 0, matrix_batches = 0;
+    std::vector<MemoryObject> threadgroup_variables = {};  // from move_threadgroup_globals on
+    Instrumentation instrumentation = {};
 };
 
 struct Pass {

@@ -24,12 +24,13 @@ constexpr Step kSteps[] = {
     {{"move-threadgroup-globals", move_threadgroup_globals}, kForBoth},
     {{"relax-alignment", relax_alignment}, kForBoth},
     {{"make-entry", make_entry}, kForBoth},
-    // Instrumentation for checkers and counters belongs here: sites still speak AIR.
     {{"lower-builtins", lower_builtins}, kForBoth},
     {{"inline-all", inline_all}, kForBoth},
     // Vectors move together by themselves, but the optimiser mustn't pull lanes' code apart.
     {{"reconverge", reconverge}, kForBoth},
     {{"hold-loops", hold_loops}, kForFibers},
+    // Only what the kernel itself does is told: reconverge marked the meetings that it added.
+    {{"instrument", instrument}, kForFibers},
     {{"lower-tensors", lower_tensors}, kForBoth},
     {{"lower-to-fibers", lower_to_fibers}, kForFibers},
     {{"optimise", optimise}, kForFibers},

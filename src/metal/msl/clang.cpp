@@ -195,6 +195,8 @@ Result<std::string> Clang::compile(std::string_view text, const Compilation& opt
                                        "-fno-threadsafe-statics", "-fno-strict-aliasing", "-fno-math-errno",
                                        "-ffp-contract=fast", "-Xclang", "-ffloat16-excess-precision=none",
                                        "-Xclang", "-fbfloat16-excess-precision=none", "-gline-tables-only",
+                                       // Debug lines name files as the caller did.
+                                       "-fdebug-compilation-dir=/",
                                        // The AIR form optimises, knowing about address spaces.
                                        "-O2", "-Xclang", "-disable-llvm-passes"};
     if (options.fast_math) arguments.emplace_back("-D__FAST_MATH__=1");

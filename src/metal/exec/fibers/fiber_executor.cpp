@@ -16,6 +16,7 @@
 #include "metal/exec/fault.h"
 #include "metal/exec/fibers/scheduler.h"
 #include "metal/exec/fibers/stacks.h"
+#include "metal/exec/monitor.h"
 #include "metal/exec/tiers.h"
 #include "metal/exec/watchdog.h"
 
@@ -97,6 +98,7 @@ class Worker {
     void set_shape(const uint32_t threads[3]);
     void set_lane(uint32_t index, uint32_t thread);
     void run_groups();
+    void prepare_fibers();
     void run_guarded(FaultTrap& trap);
     std::string describe_fault(const FaultTrap& trap) const;
     std::string find_faulting_thread(const Shared& shared);
@@ -149,6 +151,8 @@ void Worker::bind(Shared& shared) {
     group_.lanes_per_fiber = shared.lanes ? kSimdWidth : 1;
     group_.stop = reinterpret_cast<const volatile uint32_t*>(&shared.stop);
     group_.worker = this;
+    group_.monitor = launch.monitor;
+    group_.sites = shared.kernel.instrumentation.sites.data();
     group_.stacks_begin = stacks_.begin();
     group_.stacks_bytes = stacks_.size_bytes();
     for (uint32_t i = 0; i < kNumBufferSlots; ++i) buffers_[i] = launch.buffers[i].address;
@@ -228,23 +232,29 @@ void Worker::run_groups() {
         group_index_ = shared_->next_group.fetch_add(1, std::memory_order_relaxed);
         if (group_index_ >= shared_->end_group) return;
         start_group(group_index_);
-        const uint32_t count = group_.num_threads;
-        if (!needs_fibers_) {
+        if (group_.monitor != nullptr) group_.monitor->begin_group(group_);
+        if (needs_fibers_) {
+            prepare_fibers();
+            run_group(&group_);
+        } else {
             run_serial(&group_, stacks_.fresh_context(0));
-            continue;
         }
-        for (uint32_t i = 0; i < count; ++i) lanes_[i].context = stacks_.fresh_context(i);
-        for (uint32_t i = 0; i < group_.num_simdgroups; ++i) {
-            const uint32_t left = count - i * kSimdWidth;
-            Simdgroup& simdgroup = simdgroups_[i];
-            simdgroup.live = simdgroup.runnable = left >= kSimdWidth ? ~0u : (1u << left) - 1;
-            simdgroup.arrived = simdgroup.waiting = 0;
-            simdgroup.mixed = false;
-        }
-        group_.live = count;
-        group_.arrived = 0;
-        run_group(&group_);
+        if (group_.monitor != nullptr) group_.monitor->end_group(group_);
     }
+}
+
+void Worker::prepare_fibers() {
+    const uint32_t count = group_.num_threads;
+    for (uint32_t i = 0; i < count; ++i) lanes_[i].context = stacks_.fresh_context(i);
+    for (uint32_t i = 0; i < group_.num_simdgroups; ++i) {
+        const uint32_t left = count - i * kSimdWidth;
+        Simdgroup& simdgroup = simdgroups_[i];
+        simdgroup.live = simdgroup.runnable = left >= kSimdWidth ? ~0u : (1u << left) - 1;
+        simdgroup.arrived = simdgroup.waiting = 0;
+        simdgroup.mixed = false;
+    }
+    group_.live = count;
+    group_.arrived = 0;
 }
 
 std::string Worker::describe_fault(const FaultTrap& trap) const {
@@ -318,6 +328,10 @@ Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
             kernel.info.name, launch.group_threads.x, launch.group_threads.y, launch.group_threads.z,
             launch.grid_threads.x, launch.grid_threads.y, launch.grid_threads.z, most);
     }
+    if (launch.monitor != nullptr && kernel.instrumentation.empty()) {
+        return fail(ErrorKind::kInvalidArgument, "kernel '{}' wasn't compiled to be watched",
+                    kernel.info.name);
+    }
     uint64_t bytes = (kernel.info.static_threadgroup_bytes + 15) / 16 * 16;
     for (const uint32_t size : launch.threadgroup_bytes) bytes += (uint64_t{size} + 15) / 16 * 16;
     if (bytes > kMaxThreadgroupBytes) {
@@ -339,10 +353,16 @@ class FiberExecutor final : public Executor {
     Tiers tiers_;
 };
 
+// Instrumented code is fibers' code.
+Tiers::Choice watched(const Launch& launch) {
+    const bool asked = launch.executor == ExecutorKind::kVector;
+    return {.lanes = {}, .refusal = asked ? "checked and counted launches run on fibers" : ""};
+}
+
 Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& launch) {
     INGOT_TRY(check_launch(kernel, launch));
     const auto asked = std::chrono::steady_clock::now();
-    auto [lanes, refusal] = tiers_.choose(kernel, launch);
+    auto [lanes, refusal] = launch.monitor == nullptr ? tiers_.choose(kernel, launch) : watched(launch);
     // What compiling takes isn't the kernel's time.
     auto deadline = launch.deadline;
     if (deadline != Watchdog::Clock::time_point::max()) deadline += std::chrono::steady_clock::now() - asked;
@@ -361,7 +381,9 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
                   .mutex = {},
                   .report = {}};
     const unsigned cores = num_available_cores();
-    const unsigned most = launch.max_workers == 0 ? cores : std::min(cores, launch.max_workers);
+    // One who watches sees one thing after the other.
+    const unsigned allowed = launch.monitor == nullptr ? launch.max_workers : 1;
+    const unsigned most = allowed == 0 ? cores : std::min(cores, allowed);
     const unsigned count = unsigned(std::min<uint64_t>(most, shared.num_groups.count()));
     while (workers_.size() < count) workers_.push_back(std::make_unique<Worker>());
     for (unsigned i = 0; i < count; ++i) INGOT_TRY(workers_[i]->prepare(shared));

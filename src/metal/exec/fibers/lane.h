@@ -10,6 +10,10 @@
 
 #include "metal/exec/launch.h"
 
+namespace ingot::metal {
+struct Site;
+}
+
 namespace ingot::metal::fibers {
 
 struct Group;
@@ -73,6 +77,8 @@ struct Group {
     uint32_t grid_threads[3];
     uint64_t rendezvous;
     void* worker;                         // the runtime's own record
+    Monitor* monitor;                     // who watches, or null (monitor.h)
+    const Site* sites;                    // of instrumented code
     uint64_t stacks_begin, stacks_bytes;  // where the stacks of all the group's fibers lie
 };
 

@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "metal/jit/builtins/emitter.h"
+#include "metal/jit/passes/memory_objects.h"
 
 namespace ingot::metal::jit {
 namespace {
@@ -191,14 +192,17 @@ bool lower_matrix(Emitter& emit, llvm::StringRef name, llvm::Value*& result) {
         llvm::Type* element = emit.result_type()->getScalarType();
         llvm::Value* elements[2];
         for (unsigned i = 0; i < 2; ++i) {
-            elements[i] = b.CreateLoad(element, b.CreateGEP(element, emit.arg(0), matrix_offset(emit, 1, i)));
+            auto* load = b.CreateLoad(element, b.CreateGEP(element, emit.arg(0), matrix_offset(emit, 1, i)));
+            load->setMetadata(kMatrixAccess, llvm::MDNode::get(load->getContext(), {}));
+            elements[i] = load;
         }
         result = from_elements(emit, elements[0], elements[1]);
     } else if (name.starts_with("store")) {
         llvm::Type* element = emit.arg(0)->getType()->getScalarType();
         for (unsigned i = 0; i < 2; ++i) {
-            b.CreateStore(b.CreateExtractElement(emit.arg(0), uint64_t{i}),
-                          b.CreateGEP(element, emit.arg(1), matrix_offset(emit, 2, i)));
+            auto* store = b.CreateStore(b.CreateExtractElement(emit.arg(0), uint64_t{i}),
+                                        b.CreateGEP(element, emit.arg(1), matrix_offset(emit, 2, i)));
+            store->setMetadata(kMatrixAccess, llvm::MDNode::get(store->getContext(), {}));
         }
     } else {
         return false;

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <map>
 
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/ReplaceConstant.h>
 
+#include "metal/jit/passes/memory_objects.h"
 #include "metal/jit/passes/passes.h"
 
 namespace ingot::metal::jit {
@@ -32,6 +34,29 @@ uint64_t size_of(const llvm::GlobalVariable& global) {
     return global.getParent()->getDataLayout().getTypeAllocSize(global.getValueType());
 }
 
+// "_ZZ3sumPfE29ingot_threadgroup_0_partial" -> "partial"; the front end named it so (msl/passes).
+std::string source_name(llvm::StringRef mangled) {
+    const std::string full = llvm::demangle(mangled);
+    llvm::StringRef name = full;
+    if (const size_t scope = name.rfind("::"); scope != llvm::StringRef::npos) name = name.substr(scope + 2);
+    if (name.consume_front("ingot_threadgroup_")) name = name.split('_').second;
+    return name.str();
+}
+
+// Names a variable for those who watch (instrument.cpp).
+llvm::MDNode* add_variable(const llvm::GlobalVariable& global, uint64_t offset, PassState& state) {
+    MemoryObject object;
+    object.kind = ObjectKind::kThreadgroupVariable;
+    object.space = MemorySpace::kThreadgroup;
+    object.offset_bytes = offset;
+    object.size_bytes = size_of(global);
+    object.name = source_name(global.getName());
+    state.threadgroup_variables.push_back(object);
+    llvm::Type* type = llvm::Type::getInt32Ty(global.getContext());
+    auto* index = llvm::ConstantInt::get(type, state.threadgroup_variables.size() - 1);
+    return llvm::MDNode::get(global.getContext(), {llvm::ConstantAsMetadata::get(index)});
+}
+
 }  // namespace
 
 uint32_t threadgroup_bytes(const llvm::Module& module) {
@@ -54,6 +79,7 @@ Result<void> move_threadgroup_globals(llvm::Module& module, PassState& state) {
     uint64_t offset = 0;
     for (llvm::GlobalVariable* global : globals) {
         offset = begin_of(*global, offset);
+        llvm::MDNode* mark = add_variable(*global, offset, state);
         std::map<llvm::Function*, llvm::Value*> address;
         std::vector<llvm::Use*> uses;
         for (llvm::Use& use : global->uses()) uses.push_back(&use);
@@ -63,7 +89,10 @@ Result<void> move_threadgroup_globals(llvm::Module& module, PassState& state) {
             llvm::Value*& value = address[user->getFunction()];
             if (value == nullptr) {
                 llvm::IRBuilder<> b(&*user->getFunction()->getEntryBlock().getFirstInsertionPt());
-                value = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), b.CreateCall(arena), offset);
+                // Calls keep marks, where inlining would fold an address without an offset.
+                llvm::CallInst* begin = b.CreateCall(arena);
+                begin->setMetadata(kThreadgroupVariable, mark);
+                value = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), begin, offset);
             }
             use->set(value);
         }

@@ -16,6 +16,7 @@ Result<void> lower_builtins(llvm::Module& module, PassState& state);
 Result<void> inline_all(llvm::Module& module, PassState& state);
 Result<void> reconverge(llvm::Module& module, PassState& state);
 Result<void> hold_loops(llvm::Module& module, PassState& state);
+Result<void> instrument(llvm::Module& module, PassState& state);
 Result<void> lower_tensors(llvm::Module& module, PassState& state);
 Result<void> lower_to_fibers(llvm::Module& module, PassState& state);
 Result<void> optimise(llvm::Module& module, PassState& state);

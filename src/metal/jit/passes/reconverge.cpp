@@ -8,6 +8,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "metal/jit/passes/divergence.h"
+#include "metal/jit/passes/memory_objects.h"
 #include "metal/jit/passes/passes.h"
 
 namespace ingot::metal::jit {
@@ -107,7 +108,8 @@ Result<void> reconverge(llvm::Module& module, PassState& state) {
     constexpr uint32_t kDeviceAndThreadgroup = 3, kSimdgroupScope = 4;
     for (llvm::Instruction* place : places) {
         b.SetInsertPoint(place);
-        b.CreateCall(barrier, {b.getInt32(kDeviceAndThreadgroup), b.getInt32(kSimdgroupScope)});
+        b.CreateCall(barrier, {b.getInt32(kDeviceAndThreadgroup), b.getInt32(kSimdgroupScope)})
+            ->setMetadata(kAddedMeeting, llvm::MDNode::get(module.getContext(), {}));
     }
     return {};
 }

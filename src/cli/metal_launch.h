@@ -1,0 +1,46 @@
+// A launch as `ingot metal` gets it, from flags or from a launch file: a kernel, what is bound, how many
+// threads.
+#pragma once
+
+#include "cli/metal_module.h"
+#include "cli/npy.h"
+#include "metal/exec/executor.h"
+
+namespace ingot::cli {
+
+struct LaunchFlags {
+    std::string file, kernel, grid, grid_threads, threads, layout = "nax", executor;
+    std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
+    double time_limit_seconds = 60;
+    bool no_reconvergence = false, trust = false, no_cache = false;
+    SourceFlags source;
+};
+
+// All flags that describe a launch, but not its file.
+void add_launch_flags(CLI::App& app, LaunchFlags& flags);
+
+struct Bound {
+    uint32_t slot = 0;
+    Array array = {};
+    std::string result_path = {};  // empty: not written
+    std::vector<std::byte> tensor =
+        {};                   // the record that is bound in the array's place, where a tensor is meant
+    bool initialised = true;  // false: only the kernel gives it contents
+};
+
+struct PreparedLaunch {
+    std::shared_ptr<const metal::Kernel> kernel;
+    std::string name;
+    metal::Launch launch;
+    std::vector<Bound> bound;  // the memory that `launch` points to
+};
+
+// Compiles the kernel, to be watched if `instrument`, and fills the buffers.
+Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument);
+void set_deadline(metal::Launch& launch, double seconds);
+// An error if the launch was stopped, or faulted.
+Result<void> check_status(const metal::LaunchReport& report);
+// The files that flags asked for.
+Result<void> write_results(const std::vector<Bound>& bound);
+
+}  // namespace ingot::cli

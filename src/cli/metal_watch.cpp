@@ -1,0 +1,93 @@
+#include "cli/metal_watch.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/output_file.h"
+#include "cli/exit_code.h"
+#include "metal/check/report.h"
+#include "metal/check/session.h"
+#include "metal/count/report.h"
+
+namespace ingot::cli {
+namespace {
+
+constexpr int kNoLaunch = 2;
+
+metal::check::Request make_request(const PreparedLaunch& prepared,
+                                   std::vector<metal::check::CheckerId> checkers) {
+    metal::check::Request request;
+    request.checkers = std::move(checkers);
+    for (const Bound& bound : prepared.bound) request.buffers[bound.slot].initialised = bound.initialised;
+    return request;
+}
+
+using Json = nlohmann::ordered_json;
+
+void print_text(const PreparedLaunch& prepared, const metal::check::Outcome& outcome,
+                const metal::count::Counter& counter, const WatchFlags& flags) {
+    const auto source = metal::check::lines_of_files();
+    if (!flags.checkers.empty()) fmt::print(stderr, "{}", metal::check::to_text(outcome.findings, source));
+    if (!outcome.report.refusal.empty()) fmt::print(stderr, "not on vectors: {}\n", outcome.report.refusal);
+    if (!flags.count) return;
+    fmt::print("kernel '{}'\n{}", prepared.name, metal::count::to_text(counter.counts()));
+    if (!flags.by_line) return;
+    const auto lines = metal::count::by_line(counter.counts(), prepared.kernel->instrumentation);
+    fmt::print("\n{}", metal::count::to_text(lines, source));
+}
+
+void print_json(const PreparedLaunch& prepared, const metal::check::Outcome& outcome,
+                const metal::count::Counter& counter, const WatchFlags& flags) {
+    Json json{{"kernel", prepared.name},
+              {"executor", metal::to_string(outcome.report.executor)},
+              {"refusal", outcome.report.refusal},
+              {"milliseconds", outcome.report.seconds * 1e3}};
+    if (!flags.checkers.empty()) json["findings"] = Json::parse(metal::check::to_json(outcome.findings));
+    if (flags.count) {
+        const auto lines = metal::count::by_line(counter.counts(), prepared.kernel->instrumentation);
+        json["counts"] = Json::parse(metal::count::to_json(counter.counts(), lines));
+    }
+    fmt::print("{}\n", json.dump(1));
+}
+
+Result<void> write_sarif(const std::string& path, const std::string& text) {
+    INGOT_ASSIGN(OutputFile file, OutputFile::create(path));
+    INGOT_TRY(file.write(std::as_bytes(std::span(text))));
+    return file.commit();
+}
+
+}  // namespace
+
+void add_watch_flags(CLI::App& app, WatchFlags& flags) {
+    app.add_option("--sarif", flags.sarif,
+                   "Write the findings as SARIF 2.1.0, for annotations of CI systems");
+}
+
+Result<void> run_watched(const LaunchFlags& launch, const WatchFlags& flags) {
+    code_of_failure() = kNoLaunch;
+    std::vector<metal::check::CheckerId> checkers;
+    if (!flags.checkers.empty()) {
+        INGOT_ASSIGN(checkers, metal::check::parse_checkers(flags.checkers));
+    }
+    INGOT_ASSIGN(PreparedLaunch prepared, prepare_launch(launch, true));
+    auto request = make_request(prepared, std::move(checkers));
+    metal::count::Counter counter;
+    if (flags.count) request.others.push_back(&counter);
+    const auto executor = metal::make_fiber_executor();
+    set_deadline(prepared.launch, launch.time_limit_seconds);
+    INGOT_ASSIGN(const auto outcome,
+                 metal::check::run_checked(*executor, *prepared.kernel, prepared.launch, request));
+    (flags.json ? print_json : print_text)(prepared, outcome, counter, flags);
+    if (!flags.sarif.empty()) {
+        INGOT_TRY(write_sarif(flags.sarif, metal::check::to_sarif(outcome.findings, launch.file)));
+    }
+    INGOT_TRY(check_status(outcome.report));
+    INGOT_TRY(write_results(prepared.bound));
+    if (outcome.findings.empty()) return {};
+    code_of_failure() = 1;
+    return fail(
+        ErrorKind::kInvalidArgument, "{} of kernel '{}'",
+        outcome.findings.size() == 1 ? "a finding" : fmt::format("{} findings", outcome.findings.size()),
+        prepared.name);
+}
+
+}  // namespace ingot::cli

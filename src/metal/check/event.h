@@ -1,0 +1,83 @@
+// What checkers and counters hear about a launch, one call an event, in an order that never changes from run
+// to run. An Observer (observer.h) makes events of what instrumented code tells, and resolves addresses to
+// the memory they lie in. A listener keeps what it needs: events live as long as the call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "metal/exec/kernel.h"
+#include "metal/exec/launch.h"
+
+namespace ingot::metal::check {
+
+using Position = std::array<uint32_t, 3>;
+
+// A thread, and how far it is: accesses of two threads of a group are ordered by a barrier if their epochs
+// differ.
+struct Thread {
+    uint32_t group = 0;  // number of its threadgroup in the launch
+    uint32_t index = 0;  // in its threadgroup
+    uint32_t simdgroup = 0, lane = 0;
+    Position position{}, group_position{};  // in the threadgroup, in the grid
+    // Barriers that it passed since the launch began, as far as they order that memory.
+    uint32_t device_epoch = 0, threadgroup_epoch = 0;
+    // simdgroup_barriers of the same kind, since the group began.
+    uint16_t device_simdgroup_epoch = 0, threadgroup_simdgroup_epoch = 0;
+};
+
+// A stretch of memory as the kernel's host knows it.
+struct Region {
+    MemoryObject object;
+    uint64_t begin = 0, size_bytes = 0;
+    bool initialised = true;  // has contents before the kernel writes any
+};
+
+struct Access {
+    uint32_t site_number = 0;
+    const Site* site = nullptr;
+    const Thread* thread = nullptr;
+    uint64_t address = 0, size_bytes = 0;
+    // What is meant, or what was hit if the code doesn't say; null if nothing is known there.
+    const Region* region = nullptr;
+    bool inside = true;  // of the region; what isn't doesn't happen
+    uint64_t value_low = 0, value_high = 0;
+
+    int64_t offset() const { return region == nullptr ? 0 : int64_t(address - region->begin); }
+};
+
+struct Call {
+    uint32_t site_number = 0;
+    const Site* site = nullptr;
+    const Thread* thread = nullptr;  // as it is before the call
+    uint32_t argument = 0;           // memory flags of a barrier
+};
+
+// Flags of barriers, as mem_flags has them.
+constexpr uint32_t kOrdersDevice = 1, kOrdersThreadgroup = 2;
+
+struct LaunchEvent {
+    const Kernel& kernel;
+    const Launch& launch;
+};
+
+struct GroupEvent {
+    uint32_t number;
+    Position position;
+    uint32_t num_threads;
+};
+
+class Listener {
+  public:
+    virtual ~Listener() = default;
+
+    virtual void launch_begins(const LaunchEvent&) {}
+    virtual void group_begins(const GroupEvent&) {}
+    virtual void access(const Access&) {}
+    virtual void call(const Call&) {}
+    virtual void thread_ends(const Thread&) {}
+    virtual void group_ends(const GroupEvent&) {}
+    virtual void launch_ends() {}
+};
+
+}  // namespace ingot::metal::check

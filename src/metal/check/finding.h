@@ -1,0 +1,132 @@
+// What checkers find. One table lists the checkers, one the kinds of findings: they give the names of
+// `--check`, the rules of SARIF files, the table in docs/checking.md, and the sweep of the tests.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "metal/check/event.h"
+
+namespace ingot::metal::check {
+
+// Enumerator, name, whether it is on by default, what it does. Class NAME of each is made by make_NAME
+// (checkers.h).
+#define INGOT_METAL_CHECKERS(X)                                                                            \
+    X(kBounds, bounds, true, "accesses outside of buffers, threadgroup memory, private arrays, constants") \
+    X(kRace, race, true, "accesses of two threads to one place, one of them a write, that nothing orders") \
+    X(kUninitialised, uninitialised, true, "reads of threadgroup memory and buffers that nobody wrote")    \
+    X(kDivergence, divergence, true, "barriers that not all threads of a threadgroup reach")               \
+    X(kSimd, simd, true, "simdgroup functions and matrices in code that some lanes skip")                  \
+    X(kBinding, binding, true, "arguments that a launch leaves out, binds too small or misaligned")        \
+    X(kValues, values, false, "stores of infinities and NaNs")
+
+enum class CheckerId : uint8_t {
+#define X(enumerator, name, by_default, text) enumerator,
+    INGOT_METAL_CHECKERS(X)
+#undef X
+};
+
+// Checker, enumerator, name, what it means.
+#define INGOT_METAL_FINDINGS(X)                                                                              \
+    X(kBounds, kBufferBounds, "buffer-bounds", "an access past the end or before the beginning of a buffer") \
+    X(kBounds, kThreadgroupBounds, "threadgroup-bounds", "an access outside of a threadgroup variable")      \
+    X(kBounds, kPrivateBounds, "private-bounds", "an access outside of a thread's own array")                \
+    X(kBounds, kConstantBounds, "constant-bounds", "a read outside of the program's constant data")          \
+    X(kBounds, kUnknownAddress, "unknown-address", "an access to memory that isn't bound")                   \
+    X(kBounds, kMisaligned, "misaligned", "an address that isn't a multiple of what its type needs")         \
+    X(kRace, kThreadgroupRace, "threadgroup-race", "a race in threadgroup memory: no barrier between")       \
+    X(kRace, kDeviceRace, "device-race", "a race in a buffer between threads of one threadgroup")            \
+    X(kRace, kGroupRace, "group-race", "a race in a buffer between threadgroups, which no barrier orders")   \
+    X(kRace, kLockstep, "lockstep", "only the lockstep of a simdgroup orders two accesses")                  \
+    X(kUninitialised, kUninitialisedThreadgroup, "uninitialised-threadgroup",                                \
+      "a read of threadgroup memory that no thread of the group wrote")                                      \
+    X(kUninitialised, kUninitialisedBuffer, "uninitialised-buffer", "a read of a buffer before any write")   \
+    X(kDivergence, kBarrierDivergence, "barrier-divergence", "a barrier that some threads never reach")      \
+    X(kDivergence, kDifferentBarriers, "different-barriers", "threads that wait at different barriers")      \
+    X(kSimd, kDivergentSimdFunction, "divergent-simd-function", "a simdgroup function that some lanes skip") \
+    X(kSimd, kDivergentMatrix, "divergent-matrix", "a simdgroup matrix operation that some lanes skip")      \
+    X(kSimd, kDivergentSimdgroupBarrier, "divergent-simdgroup-barrier",                                      \
+      "a simdgroup_barrier that some lanes skip")                                                            \
+    X(kBinding, kMissingBuffer, "missing-buffer", "an argument for which nothing is bound")                  \
+    X(kBinding, kSmallBuffer, "small-buffer", "a buffer that is smaller than the one object it stands for")  \
+    X(kBinding, kMisalignedBuffer, "misaligned-buffer",                                                      \
+      "a buffer whose address its element type can't have")                                                  \
+    X(kBinding, kMissingThreadgroupMemory, "missing-threadgroup-memory",                                     \
+      "a threadgroup argument without a length")                                                             \
+    X(kBinding, kUnusedBinding, "unused-binding", "something bound that the kernel doesn't take")            \
+    X(kValues, kNonFinite, "non-finite", "a store of an infinity or a NaN")
+
+enum class FindingKind : uint8_t {
+#define X(checker, enumerator, name, text) enumerator,
+    INGOT_METAL_FINDINGS(X)
+#undef X
+};
+
+struct CheckerFacts {
+    CheckerId id;
+    std::string_view name, text;
+    bool by_default;
+};
+struct KindFacts {
+    FindingKind kind;
+    CheckerId checker;
+    std::string_view name, text;
+};
+const std::vector<CheckerFacts>& all_checkers();
+const std::vector<KindFacts>& all_finding_kinds();
+const KindFacts& facts_of(FindingKind kind);
+// "all", "default", or names separated by commas. Error kInvalidArgument naming what there is.
+Result<std::vector<CheckerId>> parse_checkers(std::string_view list);
+
+struct CodePlace {
+    std::string file;  // empty where no line is known
+    uint32_t line = 0;
+    uint32_t instruction = 0;  // number in the kernel's code; 0: the launch as such
+    std::string caller_file;
+    uint32_t caller_line = 0;
+};
+
+struct Finding {
+    FindingKind kind;
+    std::string kernel;
+    CodePlace place;
+    std::optional<CodePlace> other = {};  // of a race: the access before
+    std::string text = {};                // one sentence or two
+    std::string memory = {};              // "buffer 1 ('sums')"; empty if none is concerned
+    int64_t offset_bytes = 0;
+    std::optional<Position> thread = {}, group = {};
+    uint64_t count = 1;  // how often the same was seen
+};
+
+// A site that is none: of findings about a launch.
+constexpr uint32_t kNoSite = ~0u;
+
+// Collects findings, in the order in which they come; what repeats is counted. Sites of one source line and
+// one object are one place: the compiler unrolls loops.
+class Findings {
+  public:
+    void begin(const Kernel& kernel);
+    // The finding to fill in if it is the first of its kind there; null if it was counted. `slot` tells
+    // findings about a launch apart.
+    Finding* add(FindingKind kind, uint32_t site, uint32_t slot = 0);
+    // Of two places, whichever comes first.
+    Finding* add_pair(FindingKind kind, uint32_t site, uint32_t other_site);
+    // What only lockstep orders is left out where the same places race as well.
+    std::vector<Finding> take();
+
+  private:
+    using Key = std::tuple<FindingKind, uint32_t, uint32_t>;
+    Finding* add(const Key& key, uint32_t site, uint32_t other_site);
+
+    const Kernel* kernel_ = nullptr;
+    std::vector<uint32_t> places_;  // the first site of each site's line
+    std::vector<Finding> found_;
+    std::map<Key, size_t> known_;
+};
+
+}  // namespace ingot::metal::check

@@ -1,0 +1,168 @@
+#include "metal/check/observer.h"
+
+#include <algorithm>
+
+namespace ingot::metal::check {
+namespace {
+
+uint64_t number(const void* address) {
+    return reinterpret_cast<uintptr_t>(address);
+}
+
+}  // namespace
+
+Observer::Observer(const Kernel& kernel, const Launch& launch, std::vector<Listener*> listeners)
+    : kernel_(kernel), launch_(launch), listeners_(std::move(listeners)) {}
+
+void Observer::begin() {
+    add_regions();
+    for (Listener* listener : listeners_) listener->launch_begins({kernel_, launch_});
+}
+
+void Observer::end() {
+    for (Listener* listener : listeners_) listener->launch_ends();
+}
+
+void Observer::add_regions() {
+    regions_.clear();
+    buffers_.clear();
+    for (uint32_t slot = 0; slot < kNumBufferSlots; ++slot) {
+        const BufferBinding& bound = launch_.buffers[slot];
+        if (bound.address == nullptr) continue;
+        Region region;
+        region.object = {.kind = ObjectKind::kBuffer,
+                         .space = MemorySpace::kDevice,
+                         .slot = slot,
+                         .name = facts_[slot].label};
+        region.begin = number(bound.address);
+        region.size_bytes = bound.size_bytes;
+        region.initialised = facts_[slot].initialised;
+        buffers_.push_back(region);
+    }
+    for (const MemoryObject& object : kernel_.instrumentation.objects) {
+        Region region{.object = object, .begin = 0, .size_bytes = object.size_bytes};
+        if (object.kind == ObjectKind::kBuffer) {
+            const BufferBinding& bound = launch_.buffers[object.slot];
+            region.begin = number(bound.address);
+            region.size_bytes = bound.size_bytes;
+            region.initialised = facts_[object.slot].initialised;
+            if (!facts_[object.slot].label.empty()) region.object.name = facts_[object.slot].label;
+        }
+        if (object.space == MemorySpace::kThreadgroup) region.initialised = false;
+        if (object.kind == ObjectKind::kThreadgroupSlot) {
+            region.size_bytes = launch_.threadgroup_bytes[object.slot];
+        }
+        regions_.push_back(std::move(region));
+    }
+}
+
+void Observer::place_threadgroup_memory(const fibers::Group& group) {
+    uint64_t bytes = (kernel_.info.static_threadgroup_bytes + 15) / 16 * 16;
+    for (const uint32_t size : launch_.threadgroup_bytes) bytes += (size + 15) / 16 * 16;
+    arena_.object = {.kind = ObjectKind::kSomeThreadgroup, .space = MemorySpace::kThreadgroup};
+    arena_.begin = number(group.arena);
+    arena_.size_bytes = bytes;
+    arena_.initialised = false;
+    for (Region& region : regions_) {
+        if (region.object.kind == ObjectKind::kThreadgroupVariable) {
+            region.begin = arena_.begin + region.object.offset_bytes;
+        } else if (region.object.kind == ObjectKind::kThreadgroupSlot) {
+            region.begin = number(group.threadgroup_buffers[region.object.slot]);
+        }
+    }
+}
+
+void Observer::begin_group(const fibers::Group& group) {
+    if (num_groups_ == 0) place_threadgroup_memory(group);
+    group_ = {.number = num_groups_++, .position = {}, .num_threads = group.num_threads};
+    std::copy_n(group.group_position, 3, group_.position.begin());
+    threads_.resize(group.num_threads);
+    for (uint32_t i = 0; i < group.num_threads; ++i) {
+        const fibers::Lane& lane = group.lanes[i];
+        Thread& thread = threads_[i];
+        thread = {.group = group_.number,
+                  .index = lane.thread,
+                  .simdgroup = lane.simdgroup_index,
+                  .lane = lane.lane,
+                  .position = {},
+                  .group_position = group_.position,
+                  .device_epoch = epoch_,
+                  .threadgroup_epoch = epoch_};
+        std::copy_n(lane.position, 3, thread.position.begin());
+    }
+    for (Listener* listener : listeners_) listener->group_begins(group_);
+}
+
+void Observer::end_group(const fibers::Group&) {
+    for (const Thread& thread : threads_) {
+        epoch_ = std::max({epoch_, thread.device_epoch, thread.threadgroup_epoch});
+    }
+    ++epoch_;
+    for (Listener* listener : listeners_) listener->group_ends(group_);
+}
+
+// The bound buffer in which all of an access lies; else the one that its first byte is in.
+const Region* Observer::buffer_around(uint64_t address, uint64_t size_bytes) const {
+    const Region* first = nullptr;
+    for (const Region& buffer : buffers_) {
+        const uint64_t offset = address - buffer.begin;
+        if (offset >= buffer.size_bytes) continue;
+        if (buffer.size_bytes - offset >= size_bytes) return &buffer;
+        if (first == nullptr) first = &buffer;
+    }
+    return first;
+}
+
+const Region* Observer::region_of(const RawAccess& access, const MemoryObject& object) {
+    const uint64_t address = number(access.address);
+    switch (object.kind) {
+        case ObjectKind::kSomeBuffer:
+            return buffer_around(address, access.size_bytes);
+        case ObjectKind::kSomeThreadgroup:
+            return &arena_;
+        case ObjectKind::kPrivateVariable:
+        case ObjectKind::kProgramConstant:
+            of_base_ = {.object = object, .begin = number(access.base), .size_bytes = object.size_bytes};
+            return &of_base_;
+        default:
+            return &regions_[kernel_.instrumentation.sites[access.site].object];
+    }
+}
+
+bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
+    const Site& site = kernel_.instrumentation.sites[raw.site];
+    const MemoryObject& object = kernel_.instrumentation.objects[site.object];
+    Access event{.site_number = raw.site,
+                 .site = &site,
+                 .thread = &threads_[lane.thread],
+                 .address = number(raw.address),
+                 .size_bytes = raw.size_bytes,
+                 .region = region_of(raw, object),
+                 .value_low = raw.value_low,
+                 .value_high = raw.value_high};
+    event.inside = event.region != nullptr && raw.size_bytes <= event.region->size_bytes &&
+                   event.address - event.region->begin <= event.region->size_bytes - raw.size_bytes;
+    for (Listener* listener : listeners_) listener->access(event);
+    return event.inside;
+}
+
+void Observer::call(const fibers::Lane& lane, uint32_t site_number, uint32_t argument) {
+    const Site& site = kernel_.instrumentation.sites[site_number];
+    Thread& thread = threads_[lane.thread];
+    if (site.kind == SiteKind::kEnd) {
+        for (Listener* listener : listeners_) listener->thread_ends(thread);
+        return;
+    }
+    const Call event{.site_number = site_number, .site = &site, .thread = &thread, .argument = argument};
+    for (Listener* listener : listeners_) listener->call(event);
+    const bool device = (argument & kOrdersDevice) != 0, threadgroup = (argument & kOrdersThreadgroup) != 0;
+    if (site.kind == SiteKind::kBarrier) {
+        if (device) ++thread.device_epoch;
+        if (threadgroup) ++thread.threadgroup_epoch;
+    } else if (site.kind == SiteKind::kSimdgroupBarrier) {
+        if (device) ++thread.device_simdgroup_epoch;
+        if (threadgroup) ++thread.threadgroup_simdgroup_epoch;
+    }
+}
+
+}  // namespace ingot::metal::check

@@ -1,0 +1,55 @@
+// Turns what instrumented code tells (exec/monitor.h) into events (event.h) for listeners: finds the memory
+// that an address lies in, and keeps for each thread which barriers it passed.
+#pragma once
+
+#include <vector>
+
+#include "metal/check/event.h"
+#include "metal/exec/monitor.h"
+
+namespace ingot::metal::check {
+
+// A buffer's label, and whether anything was written to it before the launch, where the host tells.
+struct BufferFacts {
+    std::string label;
+    bool initialised = true;
+};
+
+class Observer final : public Monitor {
+  public:
+    // `kernel` must be instrumented; everything given must outlive the observer. `launch` isn't read before
+    // begin().
+    Observer(const Kernel& kernel, const Launch& launch, std::vector<Listener*> listeners);
+
+    // What else is known about the buffer in a slot.
+    void describe_buffer(uint32_t slot, BufferFacts facts) { facts_[slot] = std::move(facts); }
+    // Before and after the executor's run().
+    void begin();
+    void end();
+
+    void begin_group(const fibers::Group& group) override;
+    void end_group(const fibers::Group& group) override;
+    bool access(const fibers::Lane& lane, const RawAccess& access) override;
+    void call(const fibers::Lane& lane, uint32_t site, uint32_t argument) override;
+
+  private:
+    void add_regions();
+    void place_threadgroup_memory(const fibers::Group& group);
+    const Region* region_of(const RawAccess& access, const MemoryObject& object);
+    const Region* buffer_around(uint64_t address, uint64_t size_bytes) const;
+
+    const Kernel& kernel_;
+    const Launch& launch_;
+    std::vector<Listener*> listeners_;
+    std::array<BufferFacts, kNumBufferSlots> facts_{};
+    std::vector<Region> regions_;  // of the kernel's objects, by index
+    std::vector<Region> buffers_;  // all that is bound
+    Region arena_;                 // all threadgroup memory of the running group
+    Region of_base_;               // the private variable or constant of the event at hand
+    std::vector<Thread> threads_;  // of the running group
+    GroupEvent group_{};
+    uint32_t num_groups_ = 0;
+    uint32_t epoch_ = 1;  // where the running group's epochs begin
+};
+
+}  // namespace ingot::metal::check

@@ -1,0 +1,107 @@
+// Reads of what nobody wrote: threadgroup memory, which holds anything when a threadgroup starts, and buffers
+// that the host handed over without contents. What another thread writes later, without a barrier between, is
+// a race and not reported here. Copies of whole structs may take padding along, so they count as writes
+// alone.
+#include "metal/check/checkers.h"
+#include "metal/check/describe.h"
+#include "metal/check/shadow.h"
+
+namespace ingot::metal::check {
+namespace {
+
+struct Written {
+    uint32_t group = 0;  // number of the last threadgroup that wrote the piece, plus 1
+    uint32_t read = 0;   // number of the read that came too early, plus 1
+};
+
+// A read of what nobody had written.
+struct EarlyRead {
+    Access access;  // of a region that lasts; its thread is the copy
+    Thread thread;
+    bool raced = false;
+};
+
+class Uninitialised final : public Listener {
+  public:
+    explicit Uninitialised(Findings& findings) : findings_(findings) {}
+
+    void access(const Access& access) override;
+    void launch_ends() override;
+
+  private:
+    void visit(Written& piece, const Access& access, uint32_t& number);
+
+    Findings& findings_;
+    Shadow<Written> written_;
+    std::vector<EarlyRead> reads_;
+};
+
+bool is_threadgroup(const Site& site) {
+    return site.space == MemorySpace::kThreadgroup;
+}
+
+uint32_t epoch_of(const Site& site, const Thread& thread) {
+    return is_threadgroup(site) ? thread.threadgroup_epoch : thread.device_epoch;
+}
+
+// Whether one thread's access comes before another's by more than chance.
+bool is_ordered(const Site& site, const Thread& before, const Thread& after) {
+    const bool threadgroup = is_threadgroup(site);
+    if (before.group != after.group) return threadgroup;
+    if (before.index == after.index || epoch_of(site, before) != epoch_of(site, after)) return true;
+    if (before.simdgroup != after.simdgroup) return false;
+    return threadgroup ? before.threadgroup_simdgroup_epoch != after.threadgroup_simdgroup_epoch
+                       : before.device_simdgroup_epoch != after.device_simdgroup_epoch;
+}
+
+void Uninitialised::access(const Access& access) {
+    if (!access.inside || access.region->initialised) return;
+    if (!is_threadgroup(*access.site) && access.site->space != MemorySpace::kDevice) return;
+    uint32_t number = 0;  // of this read, once a piece is missing
+    written_.for_each(access.address, access.size_bytes,
+                      [&](Written& piece, uint64_t, uint32_t) { visit(piece, access, number); });
+}
+
+void Uninitialised::visit(Written& piece, const Access& access, uint32_t& number) {
+    const uint32_t group = access.thread->group + 1;
+    const bool threadgroup = is_threadgroup(*access.site);
+    const bool missing = piece.group == 0 || (threadgroup && piece.group != group);
+    if (access.site->reads && missing && access.site->kind != SiteKind::kCopy) {
+        if (number == 0) {
+            reads_.push_back({.access = access, .thread = *access.thread});
+            number = uint32_t(reads_.size());
+        }
+        if (!access.site->writes) piece.read = number;
+    }
+    if (!access.site->writes) return;
+    if (piece.read != 0) {
+        EarlyRead& read = reads_[piece.read - 1];
+        read.raced = read.raced || !is_ordered(*access.site, read.thread, *access.thread);
+    }
+    piece = {.group = group, .read = 0};
+}
+
+void Uninitialised::launch_ends() {
+    for (EarlyRead& read : reads_) {
+        if (read.raced) continue;
+        const bool threadgroup = is_threadgroup(*read.access.site);
+        Finding* finding = findings_.add(
+            threadgroup ? FindingKind::kUninitialisedThreadgroup : FindingKind::kUninitialisedBuffer,
+            read.access.site_number);
+        if (finding == nullptr) continue;
+        read.access.thread = &read.thread;
+        set_access(*finding, read.access);
+        finding->text =
+            fmt::format("{} {} at {}, which {}.", describe(read.thread), describe_deed(read.access),
+                        describe_memory(read.access),
+                        threadgroup ? "no thread of the group wrote before" : "nobody wrote before");
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Listener> make_uninitialised(Findings& findings) {
+    return std::make_unique<Uninitialised>(findings);
+}
+
+}  // namespace ingot::metal::check

@@ -1,0 +1,208 @@
+#include "metal/count/counter.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "metal/check/describe.h"
+#include "metal/check/session.h"
+
+namespace ingot::metal::count {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+
+bool is_shuffle(const Site& site) {
+    return site.function.find("shuffle") != std::string::npos ||
+           site.function.find("broadcast") != std::string::npos ||
+           site.function.find("rotate") != std::string::npos;
+}
+
+bool is_global(const Site& site) {
+    return site.space == MemorySpace::kDevice || site.space == MemorySpace::kConstant;
+}
+
+}  // namespace
+
+void Counter::Touched::add(uint64_t address, uint64_t size_bytes) {
+    while (size_bytes != 0) {
+        std::vector<uint64_t>& page = pages[address / kPageBytes];
+        if (page.empty()) page.resize(kPageBytes / 64);
+        const uint64_t bit = address % 64, count = std::min(size_bytes, 64 - bit);
+        page[address % kPageBytes / 64] |= (~uint64_t{0} >> (64 - count)) << bit;
+        address += count;
+        size_bytes -= count;
+    }
+}
+
+// Blocks of at most 64 bytes, or of multiples of 64, with a byte that was touched.
+uint64_t Counter::Touched::blocks(uint64_t block_bytes) const {
+    uint64_t count = 0;
+    for (const auto& [number, page] : pages) {
+        if (block_bytes == 1) {
+            for (const uint64_t word : page) count += uint64_t(std::popcount(word));
+            continue;
+        }
+        for (size_t at = 0; at < kPageBytes; at += block_bytes) {
+            uint64_t any = 0;
+            if (block_bytes < 64) {
+                any = page[at / 64] >> at % 64 & ((uint64_t{1} << block_bytes) - 1);
+            } else {
+                for (size_t word = at / 64; word < (at + block_bytes) / 64; ++word) any |= page[word];
+            }
+            count += any != 0;
+        }
+    }
+    return count;
+}
+
+void Counter::launch_begins(const check::LaunchEvent& event) {
+    kernel_ = &event.kernel;
+    counts_ = {};
+    counts_.threadgroup_memory.name = "threadgroup memory";
+    counts_.sites.resize(event.kernel.instrumentation.sites.size());
+    came_.assign(counts_.sites.size(), {});
+    lines_.assign(counts_.sites.size(), {});
+    buffers_.clear();
+}
+
+void Counter::group_begins(const check::GroupEvent& event) {
+    num_threads_ = event.num_threads;
+    ++counts_.threadgroups;
+    counts_.threads += num_threads_;
+    counts_.simdgroups += (num_threads_ + kSimdWidth - 1) / kSimdWidth;
+}
+
+// How often the thread was there before, in this group.
+uint32_t Counter::come(uint32_t site, const check::Thread& thread) {
+    std::vector<uint32_t>& came = came_[site];
+    if (came.empty()) came.resize(num_threads_);
+    ++counts_.sites[site].threads;
+    return came[thread.index]++;
+}
+
+// Lanes of a simdgroup that are at a place for the same time access together.
+void Counter::add_lines(const check::Access& access, uint32_t round) {
+    const uint32_t num_simdgroups = (num_threads_ + kSimdWidth - 1) / kSimdWidth;
+    auto& rounds = lines_[access.site_number];
+    const size_t index = size_t{round} * num_simdgroups + access.thread->simdgroup;
+    if (rounds.size() <= index) rounds.resize(index + 1);
+    std::vector<uint64_t>& lines = rounds[index];
+    const uint64_t last = (access.address + access.size_bytes - 1) / kLineBytes;
+    for (uint64_t line = access.address / kLineBytes; line <= last; ++line) {
+        if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    }
+}
+
+void Counter::access(const check::Access& access) {
+    const Site& site = *access.site;
+    if (!access.inside || site.space == MemorySpace::kPrivate) return;
+    const uint32_t round = come(access.site_number, *access.thread);
+    SiteCounts& here = counts_.sites[access.site_number];
+    const uint64_t read = site.reads ? access.size_bytes : 0, written = site.writes ? access.size_bytes : 0;
+    here.bytes_read += read;
+    here.bytes_written += written;
+    if (site.space == MemorySpace::kThreadgroup) {
+        counts_.threadgroup_memory.bytes_read += read;
+        counts_.threadgroup_memory.bytes_written += written;
+        return;
+    }
+    add_lines(access, round);
+    if (access.region->object.kind != ObjectKind::kBuffer) return;
+    Buffer& buffer = buffers_[access.region->begin];
+    if (buffer.counts.name.empty()) {
+        buffer.counts.name = check::describe(access.region->object);
+        buffer.counts.slot = access.region->object.slot;
+    }
+    buffer.counts.bytes_read += read;
+    buffer.counts.bytes_written += written;
+    if (site.reads) buffer.read.add(access.address, access.size_bytes);
+    if (site.writes) buffer.written.add(access.address, access.size_bytes);
+    buffer.all.add(access.address, access.size_bytes);
+}
+
+void Counter::call(const check::Call& call) {
+    come(call.site_number, *call.thread);
+}
+
+// What a group's threads did at a place, once they are done: a simdgroup came as often as the lane that came
+// most.
+void Counter::add_issues(uint32_t number) {
+    const Site& site = kernel_->instrumentation.sites[number];
+    const std::vector<uint32_t>& came = came_[number];
+    uint64_t issues = 0;
+    for (uint32_t first = 0; first < num_threads_; first += kSimdWidth) {
+        issues += *std::max_element(came.begin() + first,
+                                    came.begin() + std::min(first + kSimdWidth, num_threads_));
+    }
+    counts_.sites[number].simdgroups += issues;
+    const bool device = is_global(site);
+    switch (site.kind) {
+        case SiteKind::kBarrier:
+            counts_.barriers += *std::ranges::max_element(came);
+            break;
+        case SiteKind::kSimdgroupBarrier:
+            counts_.simdgroup_barriers += issues;
+            break;
+        case SiteKind::kSimdFunction:
+            (is_shuffle(site) ? counts_.shuffles : counts_.simd_functions) += issues;
+            break;
+        case SiteKind::kMatrixLoad:
+            (device ? counts_.matrix_loads_device : counts_.matrix_loads_threadgroup) += issues;
+            break;
+        case SiteKind::kMatrixStore:
+            (device ? counts_.matrix_stores_device : counts_.matrix_stores_threadgroup) += issues;
+            break;
+        case SiteKind::kMatrixProduct:
+            counts_.matrix_products += issues;
+            break;
+        case SiteKind::kTensorOperation:
+            counts_.tensor_operations += issues;
+            break;
+        default:
+            break;
+    }
+}
+
+void Counter::group_ends(const check::GroupEvent&) {
+    for (uint32_t site = 0; site < came_.size(); ++site) {
+        if (came_[site].empty()) continue;
+        add_issues(site);
+        came_[site].clear();
+        for (const std::vector<uint64_t>& lines : lines_[site]) counts_.sites[site].lines += lines.size();
+        lines_[site].clear();
+    }
+}
+
+void Counter::launch_ends() {
+    // A lane loads and stores two elements of a matrix, each at a place of its own.
+    for (uint64_t* count : {&counts_.matrix_loads_device, &counts_.matrix_loads_threadgroup,
+                            &counts_.matrix_stores_device, &counts_.matrix_stores_threadgroup}) {
+        *count /= 2;
+    }
+    for (size_t i = 0; i < counts_.sites.size(); ++i) {
+        const Site& site = kernel_->instrumentation.sites[i];
+        if (site.kind == SiteKind::kAtomic) counts_.atomics += counts_.sites[i].threads;
+        if (site.kind == SiteKind::kFence) counts_.fences += counts_.sites[i].threads;
+    }
+    for (auto& [address, buffer] : buffers_) {
+        buffer.counts.unique_bytes_read = buffer.read.blocks(1);
+        buffer.counts.unique_bytes_written = buffer.written.blocks(1);
+        buffer.counts.sectors = buffer.all.blocks(kSectorBytes);
+        buffer.counts.lines = buffer.all.blocks(kLineBytes);
+        counts_.buffers.push_back(buffer.counts);
+    }
+    std::ranges::sort(counts_.buffers, {}, &MemoryCounts::slot);
+}
+
+Result<Counts> run_counted(Executor& executor, const Kernel& kernel, const Launch& launch) {
+    Counter counter;
+    check::Request request;
+    request.others.push_back(&counter);
+    INGOT_ASSIGN(const check::Outcome outcome, run_checked(executor, kernel, launch, request));
+    if (outcome.report.status != LaunchStatus::kDone) {
+        return fail(ErrorKind::kInvalidArgument, "{}", outcome.report.message);
+    }
+    return counter.counts();
+}
+
+}  // namespace ingot::metal::count

@@ -1,0 +1,100 @@
+// Counts what a launch does: exactly, as the kernel's code says before this machine's optimiser sees it, the
+// same in every run and on any number of cores. A listener (check/event.h); what it counted is plain values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "metal/check/event.h"
+#include "metal/exec/executor.h"
+
+namespace ingot::metal::count {
+
+constexpr uint64_t kSectorBytes = 32, kLineBytes = 128;
+
+// Traffic with one buffer, or with one address space.
+struct MemoryCounts {
+    std::string name;   // "buffer 1 ('sums')", "threadgroup memory"
+    uint32_t slot = 0;  // of a buffer
+    uint64_t bytes_read = 0, bytes_written = 0;
+    // Different bytes touched; 32- and 128-byte blocks that they lie in. 0 for threadgroup memory, which
+    // threadgroups share.
+    uint64_t unique_bytes_read = 0, unique_bytes_written = 0;
+    uint64_t sectors = 0, lines = 0;
+
+    bool operator==(const MemoryCounts&) const = default;
+};
+
+// One place of the code.
+struct SiteCounts {
+    uint64_t threads = 0;     // how often threads came there
+    uint64_t simdgroups = 0;  // how often simdgroups did: in uniform code, a 32nd
+    uint64_t bytes_read = 0, bytes_written = 0;
+    // 128-byte lines that the lanes of a simdgroup touch together, summed over its accesses. Device and
+    // constant memory.
+    uint64_t lines = 0;
+
+    bool operator==(const SiteCounts&) const = default;
+};
+
+struct Counts {
+    uint64_t threadgroups = 0, simdgroups = 0, threads = 0;
+    uint64_t barriers = 0;            // meetings of a threadgroup
+    uint64_t simdgroup_barriers = 0;  // from here on: of a simdgroup each
+    uint64_t simd_functions = 0;      // other than shuffles
+    uint64_t shuffles = 0;
+    uint64_t matrix_loads_device = 0, matrix_loads_threadgroup = 0;
+    uint64_t matrix_stores_device = 0, matrix_stores_threadgroup = 0;
+    uint64_t matrix_products = 0;    // 8x8x8 multiply-accumulates
+    uint64_t tensor_operations = 0;  // matmul2d
+    uint64_t atomics = 0;            // of a thread each
+    uint64_t fences = 0;
+    std::vector<MemoryCounts> buffers;  // that were touched, by slot
+    MemoryCounts threadgroup_memory;
+    std::vector<SiteCounts> sites;  // of Kernel::instrumentation
+
+    bool operator==(const Counts&) const = default;
+};
+
+class Counter final : public check::Listener {
+  public:
+    void launch_begins(const check::LaunchEvent& event) override;
+    void group_begins(const check::GroupEvent& event) override;
+    void access(const check::Access& access) override;
+    void call(const check::Call& call) override;
+    void group_ends(const check::GroupEvent& event) override;
+    void launch_ends() override;
+
+    // After the launch.
+    const Counts& counts() const { return counts_; }
+
+  private:
+    // Bytes touched, a bit each, page by page.
+    struct Touched {
+        std::unordered_map<uint64_t, std::vector<uint64_t>> pages;
+        void add(uint64_t address, uint64_t size_bytes);
+        uint64_t blocks(uint64_t block_bytes) const;
+    };
+    struct Buffer {
+        MemoryCounts counts;
+        Touched read, written, all;
+    };
+
+    uint32_t come(uint32_t site, const check::Thread& thread);
+    void add_lines(const check::Access& access, uint32_t round);
+    void add_issues(uint32_t site);
+
+    const Kernel* kernel_ = nullptr;
+    Counts counts_;
+    uint32_t num_threads_ = 0;                 // of the running group
+    std::vector<std::vector<uint32_t>> came_;  // site -> how often each thread of the running group came
+    std::vector<std::vector<std::vector<uint64_t>>> lines_;  // site -> simdgroup's round -> lines
+    std::map<uint64_t, Buffer> buffers_;                     // by address
+};
+
+// Runs a launch counted. The kernel must have been compiled with CompileOptions::instrument.
+Result<Counts> run_counted(Executor& executor, const Kernel& kernel, const Launch& launch);
+
+}  // namespace ingot::metal::count

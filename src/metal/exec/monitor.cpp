@@ -1,0 +1,54 @@
+#include "metal/exec/monitor.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ingot::metal {
+namespace {
+
+// Where accesses go that mustn't happen; the longest vector fits.
+constexpr size_t kSpareBytes = 512;
+alignas(64) thread_local unsigned char spare[kSpareBytes];
+
+void* spare_zeros() {
+    std::memset(spare, 0, sizeof spare);
+    return spare;
+}
+
+const Site& site_of(const fibers::Lane& thread, uint32_t site) {
+    return thread.group->sites[site];
+}
+
+}  // namespace
+}  // namespace ingot::metal
+
+using ingot::metal::RawAccess;
+using ingot::metal::fibers::Lane;
+
+extern "C" void* ingot_watch_load(const Lane* me, void* address, const void* base, uint32_t site) {
+    return ingot_watch_store(me, address, base, site, 0, 0);
+}
+
+extern "C" void* ingot_watch_store(const Lane* me, void* address, const void* base, uint32_t site,
+                                   uint64_t low, uint64_t high) {
+    if (me->group->monitor == nullptr) return address;
+    const RawAccess access{.site = site,
+                           .address = address,
+                           .size_bytes = ingot::metal::site_of(*me, site).size_bytes,
+                           .base = base,
+                           .value_low = low,
+                           .value_high = high};
+    return me->group->monitor->access(*me, access) ? address : ingot::metal::spare_zeros();
+}
+
+extern "C" uint64_t ingot_watch_copy(const Lane* me, void* address, const void* base, uint32_t site,
+                                     uint64_t size) {
+    if (me->group->monitor == nullptr || size == 0) return size;
+    const RawAccess access{
+        .site = site, .address = address, .size_bytes = size, .base = base, .value_low = 0, .value_high = 0};
+    return me->group->monitor->access(*me, access) ? size : 0;
+}
+
+extern "C" void ingot_watch_call(const Lane* me, uint32_t site, uint32_t argument) {
+    if (me->group->monitor != nullptr) me->group->monitor->call(*me, site, argument);
+}

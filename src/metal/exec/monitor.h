@@ -1,0 +1,44 @@
+// Who watches a launch: the executor tells where groups begin and end, instrumented code (instrumentation.h)
+// each access, each meeting and each thread's end. A launch that is watched runs on fibers and on one worker
+// thread, so that everything comes in the same order whenever it is repeated. Checkers and counters stand
+// behind this (check/observer.h).
+#pragma once
+
+#include "metal/exec/fibers/lane.h"
+#include "metal/exec/kernel.h"
+
+namespace ingot::metal {
+
+// What a thread is about to do with memory.
+struct RawAccess {
+    uint32_t site = 0;
+    void* address = nullptr;
+    uint64_t size_bytes = 0;
+    const void* base = nullptr;              // of the private variable or program constant that is meant
+    uint64_t value_low = 0, value_high = 0;  // the first 16 bytes that a store brings
+};
+
+class Monitor {
+  public:
+    virtual ~Monitor() = default;
+
+    virtual void begin_group(const fibers::Group& group) = 0;
+    virtual void end_group(const fibers::Group& group) = 0;
+    // False keeps the access from happening: a write is dropped, a read gives 0.
+    virtual bool access(const fibers::Lane& thread, const RawAccess& access) = 0;
+    // `argument`: a barrier's memory flags, a shuffle's lane.
+    virtual void call(const fibers::Lane& thread, uint32_t site, uint32_t argument) = 0;
+};
+
+}  // namespace ingot::metal
+
+// Called by instrumented code. The addresses that come back are where the access goes instead.
+extern "C" {
+void* ingot_watch_load(const ingot::metal::fibers::Lane* me, void* address, const void* base, uint32_t site);
+void* ingot_watch_store(const ingot::metal::fibers::Lane* me, void* address, const void* base, uint32_t site,
+                        uint64_t low, uint64_t high);
+// How many of `size` bytes are copied or set: all or none.
+uint64_t ingot_watch_copy(const ingot::metal::fibers::Lane* me, void* address, const void* base,
+                          uint32_t site, uint64_t size);
+void ingot_watch_call(const ingot::metal::fibers::Lane* me, uint32_t site, uint32_t argument);
+}

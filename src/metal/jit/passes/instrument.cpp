@@ -1,0 +1,296 @@
+// Tells the launch's monitor (exec/monitor.h) what the kernel does: a call of the runtime before each access
+// of memory that others see, each private access not proved inside, each meeting and each return. An access
+// goes where the runtime says, so that one outside of its object doesn't happen. Runs where everything is
+// inlined and the AIR calls that meet are still calls; sites and objects are kept in the kernel
+// (exec/instrumentation.h).
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <llvm/Analysis/StackSafetyAnalysis.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "metal/jit/analyses.h"
+#include "metal/jit/passes/memory_objects.h"
+#include "metal/jit/passes/passes.h"
+
+namespace ingot::metal::jit {
+namespace {
+
+// Where an instruction stands in the source: the innermost place outside of the library's headers, and the
+// line of the kernel that led there.
+void set_place(Site& site, const llvm::DebugLoc& location) {
+    const llvm::DILocation* place = nullptr;
+    const llvm::DILocation* outermost = nullptr;
+    for (const llvm::DILocation* at = location.get(); at != nullptr; at = at->getInlinedAt()) {
+        const bool ours = at->getFilename().contains("ingot_msl/") ||
+                          at->getScope()->getSubprogram()->getName() == "ingot_entry_function";
+        const bool usable = at->getLine() != 0 && !ours;
+        if (usable && place == nullptr) place = at;
+        if (usable) outermost = at;
+    }
+    if (place == nullptr) return;
+    site.file = place->getFilename().str();
+    site.line = place->getLine();
+    if (outermost == place) return;
+    site.caller_file = outermost->getFilename().str();
+    site.caller_line = outermost->getLine();
+}
+
+// "air.simd_shuffle_down.f32" -> "simd_shuffle_down"
+std::string function_name(llvm::StringRef name) {
+    name.consume_front("air.");
+    if (name.starts_with("wg.barrier")) return "threadgroup_barrier";
+    if (name.starts_with("simdgroup.barrier")) return "simdgroup_barrier";
+    if (name == "ingot.mma") return "simdgroup_multiply_accumulate";
+    if (name.consume_front("__tensorops_impl_")) return name.split('.').first.str();
+    return name.split('.').first.str();
+}
+
+std::optional<SiteKind> call_kind(llvm::StringRef name) {
+    if (name == "air.wg.barrier") return SiteKind::kBarrier;
+    if (name == "air.simdgroup.barrier") return SiteKind::kSimdgroupBarrier;
+    if (name.starts_with("air.simd_") || name.starts_with("air.quad_")) return SiteKind::kSimdFunction;
+    if (name == "ingot.mma") return SiteKind::kMatrixProduct;
+    if (name.starts_with("__tensorops_impl_matmul2d_op_run")) return SiteKind::kTensorOperation;
+    return std::nullopt;
+}
+
+ElementKind element_kind(const llvm::Type* type) {
+    const llvm::Type* scalar = type->getScalarType();
+    if (scalar->isFloatTy()) return ElementKind::kFloat;
+    if (scalar->isHalfTy()) return ElementKind::kHalf;
+    return scalar->isBFloatTy() ? ElementKind::kBfloat : ElementKind::kOther;
+}
+
+class Instrumenter {
+  public:
+    Instrumenter(llvm::Function& entry, PassState& state)
+        : entry_(entry),
+          layout_(entry.getDataLayout()),
+          state_(state),
+          objects_(state, layout_),
+          b_(entry.getContext()) {}
+
+    void run();
+
+  private:
+    struct Target {
+        unsigned operand;  // the pointer's index
+        llvm::Type* type;  // what is accessed; null: a run of bytes
+        bool reads, writes;
+    };
+
+    void visit(llvm::Instruction& instruction);
+    void visit_call(llvm::CallInst& call);
+    void watch_access(llvm::Instruction& instruction, const Target& target, llvm::Value* stored);
+    void watch_copy(llvm::MemIntrinsic& copy, const Target& target);
+    void watch_call(llvm::Instruction& before, SiteKind kind, std::string function, llvm::Value* argument);
+    bool is_safe(const llvm::Instruction& instruction, const MemoryObject& object, const llvm::Value* pointer,
+                 uint64_t size_bytes) const;
+    Site new_site(const llvm::Instruction& instruction, SiteKind kind);
+    uint32_t add(Site site, const MemoryObject& object);
+    llvm::Value* lane();
+    llvm::CallInst* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+    std::pair<llvm::Value*, llvm::Value*> halves(llvm::Value* value);
+    llvm::Value* base_of(llvm::Value* object);
+
+    llvm::Function& entry_;
+    const llvm::DataLayout& layout_;
+    PassState& state_;
+    ObjectFinder objects_;
+    llvm::IRBuilder<> b_;
+    Analyses analyses_;
+    const llvm::StackSafetyGlobalInfo* safety_ = nullptr;
+    std::map<const llvm::Instruction*, uint32_t> numbers_;
+};
+
+Site Instrumenter::new_site(const llvm::Instruction& instruction, SiteKind kind) {
+    Site site;
+    site.kind = kind;
+    site.instruction = numbers_[&instruction];
+    set_place(site, instruction.getDebugLoc());
+    return site;
+}
+
+uint32_t Instrumenter::add(Site site, const MemoryObject& object) {
+    Instrumentation& table = state_.instrumentation;
+    const auto known = std::ranges::find(table.objects, object);
+    site.object = uint32_t(known - table.objects.begin());
+    if (known == table.objects.end()) table.objects.push_back(object);
+    site.space = object.space;
+    table.sites.push_back(std::move(site));
+    return uint32_t(table.sites.size() - 1);
+}
+
+llvm::CallInst* Instrumenter::call(const char* name, llvm::Type* result,
+                                   llvm::ArrayRef<llvm::Value*> arguments) {
+    llvm::SmallVector<llvm::Type*> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    auto* type = llvm::FunctionType::get(result, types, false);
+    auto* function =
+        llvm::cast<llvm::Function>(entry_.getParent()->getOrInsertFunction(name, type).getCallee());
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    function->addFnAttr(llvm::Attribute::WillReturn);
+    return b_.CreateCall(function, arguments);
+}
+
+llvm::Value* Instrumenter::lane() {
+    llvm::CallInst* lane = call("ingot.lane", b_.getPtrTy(), {});
+    lane->getCalledFunction()->setDoesNotAccessMemory();
+    return lane;
+}
+
+// The first 16 bytes of a stored value, as two words.
+std::pair<llvm::Value*, llvm::Value*> Instrumenter::halves(llvm::Value* value) {
+    llvm::Type* type = value->getType();
+    if (type->isPointerTy()) return {b_.CreatePtrToInt(value, b_.getInt64Ty()), b_.getInt64(0)};
+    const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
+    if (bits == 0 || bits % 8 != 0) return {b_.getInt64(0), b_.getInt64(0)};
+    llvm::Value* integer = b_.CreateBitCast(value, b_.getIntNTy(unsigned(bits)));
+    llvm::Value* low = b_.CreateZExtOrTrunc(integer, b_.getInt64Ty());
+    if (bits <= 64) return {low, b_.getInt64(0)};
+    return {low, b_.CreateZExtOrTrunc(b_.CreateLShr(integer, 64), b_.getInt64Ty())};
+}
+
+// Where an object begins that the launch doesn't know.
+llvm::Value* Instrumenter::base_of(llvm::Value* object) {
+    if (object == nullptr) return llvm::ConstantPointerNull::get(b_.getPtrTy());
+    return b_.CreateAddrSpaceCast(object, b_.getPtrTy());
+}
+
+// Whether nothing can be said about an access to what no other thread sees.
+bool Instrumenter::is_safe(const llvm::Instruction& instruction, const MemoryObject& object,
+                           const llvm::Value* pointer, uint64_t size_bytes) const {
+    if (object.kind == ObjectKind::kNone) return true;
+    if (object.kind == ObjectKind::kPrivateVariable) return safety_->stackAccessIsSafe(instruction);
+    if (object.kind != ObjectKind::kProgramConstant || size_bytes == 0) return false;
+    llvm::APInt offset(layout_.getIndexTypeSizeInBits(pointer->getType()), 0);
+    const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout_, offset, true);
+    return llvm::isa<llvm::GlobalVariable>(base) && !offset.isNegative() &&
+           offset.getZExtValue() + size_bytes <= object.size_bytes;
+}
+
+void Instrumenter::watch_access(llvm::Instruction& instruction, const Target& target, llvm::Value* stored) {
+    llvm::Value* pointer = instruction.getOperand(target.operand);
+    const ObjectFinder::Found found = objects_.find(pointer);
+    const uint64_t size = layout_.getTypeStoreSize(target.type).getFixedValue();
+    if (is_safe(instruction, found.object, pointer, size)) return;
+    const bool matrix = instruction.getMetadata(kMatrixAccess) != nullptr;
+    SiteKind kind = target.writes ? SiteKind::kStore : SiteKind::kLoad;
+    if (matrix) kind = target.writes ? SiteKind::kMatrixStore : SiteKind::kMatrixLoad;
+    if (instruction.isAtomic()) kind = SiteKind::kAtomic;
+    Site site = new_site(instruction, kind);
+    site.reads = target.reads;
+    site.writes = target.writes;
+    site.is_atomic = instruction.isAtomic();
+    site.element = element_kind(target.type);
+    site.size_bytes = uint32_t(size);
+    llvm::Type* scalar = target.type->getScalarType();
+    site.align_bytes = scalar->isSized() ? uint32_t(layout_.getABITypeAlign(scalar).value()) : 1;
+    b_.SetInsertPoint(&instruction);
+    b_.SetCurrentDebugLocation(llvm::DebugLoc());
+    llvm::Value* number = b_.getInt32(add(std::move(site), found.object));
+    llvm::SmallVector<llvm::Value*> arguments{lane(), b_.CreateAddrSpaceCast(pointer, b_.getPtrTy()),
+                                              base_of(found.base), number};
+    if (stored != nullptr) {
+        const auto [low, high] = halves(stored);
+        arguments.append({low, high});
+    }
+    llvm::Value* allowed =
+        call(stored != nullptr ? "ingot_watch_store" : "ingot_watch_load", b_.getPtrTy(), arguments);
+    instruction.setOperand(target.operand, b_.CreateAddrSpaceCast(allowed, pointer->getType()));
+}
+
+void Instrumenter::watch_copy(llvm::MemIntrinsic& copy, const Target& target) {
+    const ObjectFinder::Found found = objects_.find(copy.getOperand(target.operand));
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
+    const uint64_t size = length != nullptr ? length->getZExtValue() : 0;
+    if (is_safe(copy, found.object, copy.getOperand(target.operand), size)) return;
+    Site site = new_site(copy, SiteKind::kCopy);
+    site.reads = target.reads;
+    site.writes = target.writes;
+    site.size_bytes = uint32_t(std::min<uint64_t>(size, UINT32_MAX));
+    b_.SetInsertPoint(&copy);
+    b_.SetCurrentDebugLocation(llvm::DebugLoc());
+    llvm::Value* number = b_.getInt32(add(std::move(site), found.object));
+    llvm::Value* pointer = b_.CreateAddrSpaceCast(copy.getOperand(target.operand), b_.getPtrTy());
+    llvm::Value* bytes = b_.CreateZExtOrTrunc(copy.getLength(), b_.getInt64Ty());
+    llvm::Value* allowed =
+        call("ingot_watch_copy", b_.getInt64Ty(), {lane(), pointer, base_of(found.base), number, bytes});
+    copy.setLength(b_.CreateZExtOrTrunc(allowed, copy.getLength()->getType()));
+}
+
+void Instrumenter::watch_call(llvm::Instruction& before, SiteKind kind, std::string function,
+                              llvm::Value* argument) {
+    Site site = new_site(before, kind);
+    site.function = std::move(function);
+    b_.SetInsertPoint(&before);
+    b_.SetCurrentDebugLocation(llvm::DebugLoc());
+    llvm::Value* number = b_.getInt32(add(std::move(site), {}));
+    if (argument == nullptr || !argument->getType()->isIntegerTy()) argument = b_.getInt32(0);
+    call("ingot_watch_call", b_.getVoidTy(),
+         {lane(), number, b_.CreateZExtOrTrunc(argument, b_.getInt32Ty())});
+}
+
+void Instrumenter::visit_call(llvm::CallInst& call) {
+    if (auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&call)) {
+        watch_copy(*copy, {.operand = 1, .type = nullptr, .reads = true, .writes = false});
+        watch_copy(*copy, {.operand = 0, .type = nullptr, .reads = false, .writes = true});
+    } else if (auto* set = llvm::dyn_cast<llvm::MemSetInst>(&call)) {
+        watch_copy(*set, {.operand = 0, .type = nullptr, .reads = false, .writes = true});
+    }
+    const llvm::Function* callee = call.getCalledFunction();
+    if (callee == nullptr || call.getMetadata(kAddedMeeting) != nullptr) return;
+    const auto kind = call_kind(callee->getName());
+    if (!kind) return;
+    // A barrier's flags come first, a shuffle's lane second.
+    const unsigned index = *kind == SiteKind::kSimdFunction ? 1 : 0;
+    watch_call(call, *kind, function_name(callee->getName()),
+               call.arg_size() > index ? call.getArgOperand(index) : nullptr);
+}
+
+void Instrumenter::visit(llvm::Instruction& instruction) {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+        watch_access(*load, {load->getPointerOperandIndex(), load->getType(), true, false}, nullptr);
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+        llvm::Value* value = store->getValueOperand();
+        watch_access(*store, {store->getPointerOperandIndex(), value->getType(), false, true}, value);
+    } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+        watch_access(*update, {update->getPointerOperandIndex(), update->getType(), true, true}, nullptr);
+    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+        llvm::Type* type = exchange->getNewValOperand()->getType();
+        watch_access(*exchange, {exchange->getPointerOperandIndex(), type, true, true}, nullptr);
+    } else if (llvm::isa<llvm::FenceInst>(instruction)) {
+        watch_call(instruction, SiteKind::kFence, "atomic_thread_fence", nullptr);
+    } else if (llvm::isa<llvm::ReturnInst>(instruction)) {
+        watch_call(instruction, SiteKind::kEnd, "", nullptr);
+    } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+        visit_call(*call);
+    }
+}
+
+void Instrumenter::run() {
+    safety_ = &analyses_.modules.getResult<llvm::StackSafetyGlobalAnalysis>(*entry_.getParent());
+    std::vector<llvm::Instruction*> all;
+    for (llvm::Instruction& instruction : llvm::instructions(entry_)) {
+        all.push_back(&instruction);
+        numbers_[&instruction] = uint32_t(all.size());
+    }
+    for (llvm::Instruction* instruction : all) visit(*instruction);
+}
+
+}  // namespace
+
+Result<void> instrument(llvm::Module& module, PassState& state) {
+    llvm::Function* entry = module.getFunction(kEntryName);
+    if (!state.options.instrument || entry == nullptr) return {};
+    Instrumenter(*entry, state).run();
+    return {};
+}
+
+}  // namespace ingot::metal::jit

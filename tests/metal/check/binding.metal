@@ -1,0 +1,30 @@
+// What a launch binds.
+#include <metal_stdlib>
+using namespace metal;
+
+struct Scale {
+    float factor, offset;
+    uint count, unused;
+};
+
+// bad missing-buffer: {"kernel": "scale", "grid": 1, "threads": 32, "buffers": [128, 0, 16]}
+// bad small-buffer: {"kernel": "scale", "grid": 1, "threads": 32, "buffers": [128, 128, 12]}
+// bad unused-binding: {"kernel": "scale", "grid": 1, "threads": 32, "buffers": [128, 128, 16, 64]}
+// bad misaligned-buffer: {"kernel": "scale", "grid": 1, "threads": 32, "buffers": [128, 128, 16], "shift": {"2": 2}}
+// good missing-buffer: {"kernel": "scale", "grid": 1, "threads": 32, "buffers": [128, 128, 16]}
+// good small-buffer: {"kernel": "scale", "grid": 1, "threads": 32, "buffers": [128, 128, 32]}
+// good unused-binding: {"kernel": "scale", "grid": 1, "threads": 16, "buffers": [128, 128, 16]}
+// good misaligned-buffer: {"kernel": "scale", "grid": 1, "threads": 32, "buffers": [128, 128, 16], "shift": {"2": 4}}
+kernel void scale(device const float* in, device float* out, constant Scale& scale,
+                  uint i [[thread_position_in_grid]]) {
+    if (i < scale.count) out[i] = in[i] * scale.factor + scale.offset;
+}
+
+// bad missing-threadgroup-memory: {"kernel": "turn", "grid": 1, "threads": 32, "buffers": [128]}
+// good missing-threadgroup-memory: {"kernel": "turn", "grid": 1, "threads": 32, "buffers": [128], "threadgroup": [128]}
+kernel void turn(device float* out, threadgroup float* shared [[threadgroup(0)]],
+                 uint t [[thread_index_in_threadgroup]]) {
+    shared[t] = out[t];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = shared[31 - t];
+}

@@ -1,0 +1,52 @@
+// Reads of what nobody wrote.
+#include <metal_stdlib>
+using namespace metal;
+
+// bad uninitialised-threadgroup: {"kernel": "half_of_it_is_written", "grid": 1, "threads": 64, "buffers": [256]}
+kernel void half_of_it_is_written(device float* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float shared[64];
+    if (t < 32) shared[t] = 1.0f;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = shared[t];
+}
+
+// good uninitialised-threadgroup: {"kernel": "all_of_it_is_written", "grid": 2, "threads": 64, "buffers": [512]}
+kernel void all_of_it_is_written(device float* out, uint t [[thread_index_in_threadgroup]],
+                                 uint i [[thread_position_in_grid]]) {
+    threadgroup float shared[64];
+    shared[t] = t < 32 ? 1.0f : 0.0f;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[i] = shared[63 - t];
+}
+
+// bad uninitialised-threadgroup: {"kernel": "counts_on_the_group_before", "grid": 2, "threads": 32, "buffers": [256]}
+kernel void counts_on_the_group_before(device float* out, uint t [[thread_index_in_threadgroup]],
+                                       uint group [[threadgroup_position_in_grid]],
+                                       uint i [[thread_position_in_grid]]) {
+    threadgroup float shared[32];
+    if (group == 0) shared[t] = 1.0f;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[i] = shared[31 - t];
+}
+
+// bad uninitialised-threadgroup: {"kernel": "adds_to_what_is_not_there", "grid": 1, "threads": 32, "buffers": [4]}
+kernel void adds_to_what_is_not_there(device uint* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup atomic_uint count;
+    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (t == 0) out[0] = atomic_load_explicit(&count, memory_order_relaxed);
+}
+
+// bad uninitialised-buffer: {"kernel": "adds_to_its_output", "grid": 1, "threads": 32, "buffers": [128, 128], "out": [1]}
+kernel void adds_to_its_output(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    out[i] += in[i];
+}
+
+// good uninitialised-buffer: {"kernel": "writes_before_it_adds", "grid": 1, "threads": 32, "buffers": [128, 128], "out": [1]}
+kernel void writes_before_it_adds(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    out[i] = in[i];
+    for (int k = 0; k < 3; ++k) {
+        threadgroup_barrier(mem_flags::mem_device);
+        out[i] += in[(i + k) % 32];
+    }
+}

@@ -1,0 +1,194 @@
+// Counts of kernels.metal against closed forms, at five sizes each.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "metal/count/report.h"
+#include "metal/msl/source_library.h"
+#include "metal/support.h"
+
+namespace ingot::tests {
+namespace {
+
+using metal::count::Counts;
+
+const std::filesystem::path& counted_file() {
+    static const std::filesystem::path path =
+        std::filesystem::path(INGOT_TEST_DATA).parent_path() / "metal" / "count" / "kernels.metal";
+    return path;
+}
+
+std::shared_ptr<const metal::Kernel> counted_kernel(const std::string& name) {
+    static const auto library = metal::msl::SourceLibrary::open_file(counted_file().string(), {});
+    if (!library) throw std::runtime_error(library.error().describe());
+    const auto module = library->compile(name);
+    if (!module) throw std::runtime_error(module.error().describe());
+    metal::CompileOptions options;
+    options.instrument = true;
+    auto kernel = metal::testing::the_compiler().compile(*module, name, options);
+    if (!kernel) throw std::runtime_error(kernel.error().describe());
+    return *kernel;
+}
+
+// Float buffers at multiples of 128, and numbers, bound from slot 0 on.
+class CountedLaunch {
+  public:
+    CountedLaunch(metal::Size3 groups, uint32_t threads) {
+        launch_.group_threads = {threads, 1, 1};
+        launch_.grid_threads = {groups.x * threads, groups.y, groups.z};
+    }
+    CountedLaunch& floats(size_t count) {
+        memory_.emplace_back(count + 32, 0.5f);
+        auto* begin = memory_.back().data();
+        while (reinterpret_cast<uintptr_t>(begin) % 128 != 0) ++begin;
+        return bind(begin, count * sizeof(float));
+    }
+    CountedLaunch& number(uint32_t value) { return bind(&numbers_.emplace_back(value), sizeof value); }
+    CountedLaunch& workers(unsigned count) {
+        launch_.max_workers = count;
+        return *this;
+    }
+    Counts run(const std::string& name) {
+        const auto counts =
+            metal::count::run_counted(metal::testing::the_executor(), *counted_kernel(name), launch_);
+        if (!counts) throw std::runtime_error(counts.error().describe());
+        return *counts;
+    }
+
+  private:
+    CountedLaunch& bind(void* address, uint64_t bytes) {
+        launch_.buffers[slot_++] = {address, bytes};
+        return *this;
+    }
+
+    metal::Launch launch_;
+    std::deque<std::vector<float>> memory_;
+    std::deque<uint32_t> numbers_;
+    uint32_t slot_ = 0;
+};
+
+TEST(Counter, CopyMovesEachByteOnce) {
+    for (const uint32_t groups : {1u, 2u, 5u, 16u, 33u}) {
+        const uint64_t bytes = uint64_t{groups} * 64 * 16;
+        const Counts counts =
+            CountedLaunch({groups, 1, 1}, 64).floats(bytes / 4).floats(bytes / 4).run("copy");
+        EXPECT_EQ(groups, counts.threadgroups);
+        EXPECT_EQ(groups * 64u, counts.threads);
+        EXPECT_EQ(groups * 2u, counts.simdgroups);
+        ASSERT_EQ(2u, counts.buffers.size());
+        EXPECT_EQ("buffer 0 ('in')", counts.buffers[0].name);
+        EXPECT_EQ(bytes, counts.buffers[0].bytes_read);
+        EXPECT_EQ(0u, counts.buffers[0].bytes_written);
+        EXPECT_EQ(bytes, counts.buffers[0].unique_bytes_read);
+        EXPECT_EQ(bytes, counts.buffers[1].unique_bytes_written);
+        EXPECT_EQ(bytes / 32, counts.buffers[1].sectors);
+        EXPECT_EQ(bytes / 128, counts.buffers[1].lines);
+        EXPECT_EQ(0u, counts.barriers + counts.simd_functions + counts.atomics + counts.matrix_products);
+    }
+}
+
+// A simdgroup reads 32 floats `stride` apart: that many lines of 128 bytes, up to one a lane.
+TEST(Counter, LinesShowHowFarLanesAreApart) {
+    for (const uint32_t stride : {1u, 2u, 4u, 16u, 64u}) {
+        const auto kernel = counted_kernel("copy_with_stride");
+        const Counts counts = CountedLaunch({4, 1, 1}, 32)
+                                  .floats(128 * stride)
+                                  .floats(128)
+                                  .number(stride)
+                                  .run("copy_with_stride");
+        uint64_t read = 0;
+        for (size_t i = 0; i < counts.sites.size(); ++i) {
+            const auto& site = kernel->instrumentation.sites[i];
+            if (kernel->instrumentation.objects[site.object].slot == 0 && site.reads)
+                read += counts.sites[i].lines;
+        }
+        EXPECT_EQ(4u * std::min(stride, 32u), read) << stride;
+        EXPECT_EQ(512u, counts.buffers[0].unique_bytes_read);
+    }
+}
+
+TEST(Counter, TreeReductionHasABarrierALevel) {
+    for (const uint32_t groups : {1u, 2u, 3u, 8u, 20u}) {
+        const Counts counts =
+            CountedLaunch({groups, 1, 1}, 64).floats(groups * 64).floats(groups).run("reduce");
+        EXPECT_EQ(groups * 7u, counts.barriers);
+        EXPECT_EQ(groups * 256u, counts.buffers[0].bytes_read);
+        EXPECT_EQ(groups * 4u, counts.buffers[1].bytes_written);
+        // 64 stores, 63 sums of two that are read and written back, one read of the result.
+        EXPECT_EQ(groups * 4u * (63 * 2 + 1), counts.threadgroup_memory.bytes_read);
+        EXPECT_EQ(groups * 4u * (64 + 63), counts.threadgroup_memory.bytes_written);
+    }
+}
+
+TEST(Counter, GemmIssuesAProductForEachTileAndStep) {
+    const uint32_t sizes[][3] = {{8, 8, 8}, {16, 8, 24}, {32, 40, 16}, {24, 24, 64}, {64, 32, 8}};
+    for (const auto& [rows, columns, depth] : sizes) {
+        const Counts counts = CountedLaunch({columns / 8, rows / 8, 1}, 32)
+                                  .floats(rows * depth)
+                                  .floats(depth * columns)
+                                  .floats(rows * columns)
+                                  .number(columns)
+                                  .number(depth)
+                                  .run("gemm");
+        const uint64_t tiles = uint64_t{rows / 8} * (columns / 8), products = tiles * (depth / 8);
+        EXPECT_EQ(products, counts.matrix_products);
+        EXPECT_EQ(2 * products, counts.matrix_loads_device);
+        EXPECT_EQ(tiles, counts.matrix_stores_device);
+        EXPECT_EQ(0u, counts.matrix_loads_threadgroup + counts.matrix_stores_threadgroup);
+        EXPECT_EQ(products * 256, counts.buffers[0].bytes_read);
+        EXPECT_EQ(uint64_t{rows} * depth * 4, counts.buffers[0].unique_bytes_read);
+        EXPECT_EQ(uint64_t{depth} * columns * 4, counts.buffers[1].unique_bytes_read);
+        EXPECT_EQ(uint64_t{rows} * columns * 4, counts.buffers[2].bytes_written);
+    }
+}
+
+TEST(Counter, AttentionReadsEachKeyAndValueForEachQuery) {
+    const uint32_t sizes[][2] = {{1, 1}, {1, 31}, {4, 32}, {3, 72}, {8, 100}};
+    for (const auto& [rows, keys] : sizes) {
+        const Counts counts = CountedLaunch({rows, 1, 1}, 32)
+                                  .floats(rows * 32)
+                                  .floats(keys * 32)
+                                  .floats(keys * 32)
+                                  .floats(rows * 32)
+                                  .number(keys)
+                                  .run("attend");
+        EXPECT_EQ(uint64_t{rows} * keys, counts.simd_functions);
+        EXPECT_EQ(0u, counts.shuffles);
+        EXPECT_EQ(uint64_t{rows} * 128, counts.buffers[0].bytes_read);
+        EXPECT_EQ(uint64_t{rows} * keys * 128, counts.buffers[1].bytes_read);
+        EXPECT_EQ(uint64_t{rows} * keys * 128, counts.buffers[2].bytes_read);
+        EXPECT_EQ(uint64_t{keys} * 128, counts.buffers[2].unique_bytes_read);
+        EXPECT_EQ(uint64_t{rows} * 128, counts.buffers[3].bytes_written);
+    }
+}
+
+TEST(Counter, CountsAreTheSameForAnyNumberOfWorkersAndInEveryRun) {
+    const auto count = [](unsigned workers) {
+        return CountedLaunch({12, 1, 1}, 64).floats(12 * 64).floats(12).workers(workers).run("reduce");
+    };
+    const Counts once = count(1);
+    EXPECT_EQ(once, count(1));
+    EXPECT_EQ(once, count(2));
+    EXPECT_EQ(once, count(0));
+}
+
+TEST(Counter, LinesOfTheSourceHaveTheirShare) {
+    const auto kernel = counted_kernel("reduce");
+    const Counts counts = CountedLaunch({2, 1, 1}, 64).floats(128).floats(2).run("reduce");
+    const auto lines = metal::count::by_line(counts, kernel->instrumentation);
+    uint64_t read = 0, written = 0, threadgroup = 0;
+    for (const auto& line : lines) {
+        EXPECT_EQ(counted_file().string(), line.file);
+        read += line.bytes_read;
+        written += line.bytes_written;
+        threadgroup += line.threadgroup_bytes;
+    }
+    EXPECT_EQ(512u, read);
+    EXPECT_EQ(8u, written);
+    EXPECT_EQ(counts.threadgroup_memory.bytes_read + counts.threadgroup_memory.bytes_written, threadgroup);
+    const std::string text = metal::count::to_text(lines, metal::check::lines_of_files());
+    EXPECT_THAT(text, ::testing::ContainsRegex("512 .* \\| +shared\\[t\\] = in\\[i\\];"));
+}
+
+}  // namespace
+}  // namespace ingot::tests

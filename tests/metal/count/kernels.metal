@@ -1,0 +1,54 @@
+// Kernels whose counts have closed forms (counter_test.cpp).
+#include <metal_stdlib>
+#include <metal_simdgroup_matrix>
+using namespace metal;
+
+kernel void copy(device const float4* in, device float4* out, uint i [[thread_position_in_grid]]) {
+    out[i] = in[i];
+}
+
+kernel void copy_with_stride(device const float* in, device float* out, constant uint& stride,
+                             uint i [[thread_position_in_grid]]) {
+    out[i] = in[i * stride];
+}
+
+// Sums 64 values a threadgroup in a tree.
+kernel void reduce(device const float* in, device float* out, uint t [[thread_index_in_threadgroup]],
+                   uint group [[threadgroup_position_in_grid]], uint i [[thread_position_in_grid]]) {
+    threadgroup float shared[64];
+    shared[t] = in[i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint width = 32; width > 0; width /= 2) {
+        if (t < width) shared[t] += shared[t + width];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    if (t == 0) out[group] = shared[0];
+}
+
+// One 8x8 tile of the product of row-major matrices a simdgroup.
+kernel void gemm(device const float* a, device const float* b, device float* c, constant uint& columns,
+                 constant uint& depth, uint2 tile [[threadgroup_position_in_grid]]) {
+    simdgroup_float8x8 left, right, sum = make_filled_simdgroup_matrix<float, 8>(0.0f);
+    for (uint k = 0; k < depth; k += 8) {
+        simdgroup_load(left, a + tile.y * 8 * depth + k, depth);
+        simdgroup_load(right, b + k * columns + tile.x * 8, columns);
+        simdgroup_multiply_accumulate(sum, left, right, sum);
+    }
+    simdgroup_store(sum, c + tile.y * 8 * columns + tile.x * 8, columns);
+}
+
+// Scores, weights and values of one query a simdgroup; 32 dimensions, one a lane.
+kernel void attend(device const float* queries, device const float* keys, device const float* values,
+                   device float* out, constant uint& num_keys, uint lane [[thread_index_in_simdgroup]],
+                   uint row [[threadgroup_position_in_grid]]) {
+    const float query = queries[row * 32 + lane];
+    float most = -INFINITY, sum = 0, result = 0;
+    for (uint key = 0; key < num_keys; ++key) {
+        const float score = simd_sum(query * keys[key * 32 + lane]);
+        const float largest = max(most, score), scale = exp(most - largest), weight = exp(score - largest);
+        sum = sum * scale + weight;
+        result = result * scale + weight * values[key * 32 + lane];
+        most = largest;
+    }
+    out[row * 32 + lane] = result / sum;
+}
