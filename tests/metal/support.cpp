@@ -55,11 +55,36 @@ std::string checkers_of_runs() {
     return chosen == nullptr ? "" : chosen;
 }
 
+// What MLX 0.32.4's kernels do wrong, as Apple's compiler built them.
+struct KnownDefect {
+    std::string_view kernel;  // how its name begins
+    check::FindingKind kind;
+};
+constexpr KnownDefect kKnownDefects[] = {
+    // A barrier inside of `if (thrN == 0)`, with mem_none: the first lanes of the simdgroups hand sums over
+    // without
+    // any order.
+    {"gemv_", check::FindingKind::kBarrierDivergence},
+    {"gemv_", check::FindingKind::kThreadgroupRace},
+    // Reads the sums of 32 simdgroups where there are fewer, and uses none of those.
+    {"contig_scan_", check::FindingKind::kUninitialisedThreadgroup},
+    // Simdgroups at the edge take another copy of the loop than those inside, each with barriers of its own.
+    {"steel_gemm_fused_nax_", check::FindingKind::kDifferentBarriers},
+    {"affine_qmm_t_nax_", check::FindingKind::kDifferentBarriers},
+};
+
+bool is_known(const check::Finding& finding) {
+    return std::ranges::any_of(kKnownDefects, [&](const KnownDefect& known) {
+        return finding.kind == known.kind && finding.kernel.starts_with(known.kernel);
+    });
+}
+
 Result<LaunchReport> run_or_check(const Kernel& kernel, const Launch& launch) {
     if (kernel.instrumentation.empty()) return the_executor().run(kernel, launch);
     check::Request request;
     INGOT_ASSIGN(request.checkers, check::parse_checkers(checkers_of_runs()));
     INGOT_ASSIGN(check::Outcome outcome, check::run_checked(the_executor(), kernel, launch, request));
+    std::erase_if(outcome.findings, is_known);
     EXPECT_TRUE(outcome.findings.empty()) << check::to_text(outcome.findings, check::lines_of_files());
     return std::move(outcome.report);
 }

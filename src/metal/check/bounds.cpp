@@ -11,19 +11,27 @@ class Bounds final : public Listener {
   public:
     explicit Bounds(Findings& findings) : findings_(findings) {}
 
-    void launch_begins(const LaunchEvent& event) override { launch_ = &event.launch; }
+    void launch_begins(const LaunchEvent& event) override {
+        launch_ = &event.launch;
+        for (const Argument& argument : event.kernel.info.arguments) {
+            if (argument.guarded && argument.kind == ArgumentKind::kBuffer)
+                may_be_missing_[argument.slot] = true;
+        }
+    }
     void access(const Access& access) override {
-        if (!access.inside) return report(access);
+        if (!access.inside) return is_read_ahead(access) ? void() : report(access);
         if (access.address % access.site->align_bytes != 0) report_misaligned(access);
     }
 
   private:
+    bool is_read_ahead(const Access& access) const;
     void report(const Access& access);
     void report_misaligned(const Access& access);
     std::string neighbour(const Access& access) const;
 
     Findings& findings_;
     const Launch* launch_ = nullptr;
+    std::array<bool, kNumBufferSlots> may_be_missing_{};  // by slot: only a function constant asks for it
 };
 
 FindingKind kind_of(const Access& access) {
@@ -62,6 +70,14 @@ std::string Bounds::neighbour(const Access& access) const {
         return fmt::format(" What is there belongs to buffer {}.", slot);
     }
     return {};
+}
+
+// Compilers read an argument ahead of the branch that it belongs to: if a function constant switched that
+// off, nothing is bound and what is read isn't used.
+bool Bounds::is_read_ahead(const Access& access) const {
+    const Region* region = access.region;
+    return region != nullptr && region->begin == 0 && region->object.kind == ObjectKind::kBuffer &&
+           !access.site->writes && may_be_missing_[region->object.slot];
 }
 
 void Bounds::report(const Access& access) {

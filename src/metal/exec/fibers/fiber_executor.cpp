@@ -328,9 +328,10 @@ Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
             kernel.info.name, launch.group_threads.x, launch.group_threads.y, launch.group_threads.z,
             launch.grid_threads.x, launch.grid_threads.y, launch.grid_threads.z, most);
     }
-    if (launch.monitor != nullptr && kernel.instrumentation.empty()) {
-        return fail(ErrorKind::kInvalidArgument, "kernel '{}' wasn't compiled to be watched",
-                    kernel.info.name);
+    if ((launch.monitor == nullptr) != kernel.instrumentation.empty()) {
+        return fail(ErrorKind::kInvalidArgument, "kernel '{}' was{} compiled to be watched, and {} watches",
+                    kernel.info.name, kernel.instrumentation.empty() ? "n't" : "",
+                    launch.monitor == nullptr ? "nobody" : "somebody");
     }
     uint64_t bytes = (kernel.info.static_threadgroup_bytes + 15) / 16 * 16;
     for (const uint32_t size : launch.threadgroup_bytes) bytes += (uint64_t{size} + 15) / 16 * 16;

@@ -13,6 +13,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include "metal/jit/analyses.h"
 #include "metal/jit/passes/memory_objects.h"
@@ -274,6 +276,18 @@ void Instrumenter::visit(llvm::Instruction& instruction) {
     }
 }
 
+// What function constants switched off mustn't be told: compilers read arguments ahead of the branch that
+// they belong to.
+void drop_dead_code(llvm::Function& entry) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (llvm::BasicBlock& block : entry) changed |= llvm::ConstantFoldTerminator(&block, true);
+        changed |= llvm::removeUnreachableBlocks(entry);
+        for (llvm::BasicBlock& block : entry) changed |= llvm::SimplifyInstructionsInBlock(&block);
+        for (llvm::BasicBlock& block : entry) changed |= llvm::DeleteDeadPHIs(&block);
+    }
+}
+
 void Instrumenter::run() {
     safety_ = &analyses_.modules.getResult<llvm::StackSafetyGlobalAnalysis>(*entry_.getParent());
     std::vector<llvm::Instruction*> all;
@@ -289,6 +303,7 @@ void Instrumenter::run() {
 Result<void> instrument(llvm::Module& module, PassState& state) {
     llvm::Function* entry = module.getFunction(kEntryName);
     if (!state.options.instrument || entry == nullptr) return {};
+    drop_dead_code(*entry);
     Instrumenter(*entry, state).run();
     return {};
 }
