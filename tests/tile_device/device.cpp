@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "metal/check/report.h"
+#include "metal/check/session.h"
 #include "metal/exec/compiler.h"
 #include "metal/msl/source_library.h"
 
@@ -49,6 +51,23 @@ std::vector<double> numbers_in(Memory& m) {
     return out;
 }
 
+// Under the checkers that are on by default; what an output holds before is nobody's to read.
+Result<void> run_watched(const metal::Kernel& kernel, const metal::Launch& launch, const CompiledKernel& c) {
+    metal::check::Request request;
+    INGOT_ASSIGN(request.checkers, metal::check::parse_checkers("default"));
+    for (const TensorArgument& t : c.tensors) request.buffers[t.index].initialised = t.role != Role::kOut;
+    const auto executor = metal::make_fiber_executor();
+    INGOT_ASSIGN(const auto outcome, metal::check::run_checked(*executor, kernel, launch, request));
+    if (outcome.report.status != metal::LaunchStatus::kDone)
+        return fail(ErrorKind::kInvalidArgument, "{}", outcome.report.message);
+    if (!outcome.findings.empty())
+        return fail(ErrorKind::kInvalidArgument, "{}",
+                    metal::check::to_text(outcome.findings, metal::check::lines_of_files()));
+    if (!outcome.report.findings.empty())
+        return fail(ErrorKind::kInvalidArgument, "{}", outcome.report.findings.front());
+    return {};
+}
+
 }  // namespace
 
 Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal::CooperativeLayout layout) {
@@ -63,6 +82,7 @@ Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal
     metal::CompileOptions options;
     options.layout = layout;
     options.reconverge = false;  // what we emit doesn't rely on lockstep
+    options.instrument = true;
     INGOT_ASSIGN(const auto kernel, compiler->compile(module, c.entry, options));
 
     std::vector<Memory> memory;
@@ -79,10 +99,7 @@ Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal
     if (c.fields_index) l.buffers[*c.fields_index] = {packed.data(), packed.size()};
     l.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     if (l.grid_threads.count() != 0) {
-        INGOT_ASSIGN(const metal::LaunchReport report, metal::make_fiber_executor()->run(*kernel, l));
-        if (report.status != metal::LaunchStatus::kDone)
-            return fail(ErrorKind::kInvalidArgument, "{}", report.message);
-        if (!report.findings.empty()) return fail(ErrorKind::kInvalidArgument, "{}", report.findings.front());
+        INGOT_TRY(run_watched(*kernel, l, c));
     }
     Results results;
     for (size_t i = 0; i < memory.size(); ++i) {

@@ -8,7 +8,8 @@
 namespace ingot::tile::testing {
 
 // Memory of the outputs after one launch, as doubles. Errors: whatever stops the source from being compiled
-// or launched; a byte written behind the end of a buffer; a finding of the device.
+// or launched; a byte written behind the end of a buffer; a finding of its
+// checkers.
 Result<Results> run_on_device(const CompiledKernel& compiled, const Arguments& arguments,
                               metal::CooperativeLayout layout = metal::CooperativeLayout::kNax);
 
