@@ -1,5 +1,6 @@
 #include "base/mapped_file.h"
 
+#include <cerrno>
 #include <cstdint>
 #include <utility>
 
@@ -11,6 +12,17 @@
 #include "base/system_call.h"
 
 namespace ingot {
+namespace {
+
+Result<struct stat> status_of(const std::string& path, const Descriptor& file) {
+    if (file.get() < 0) return system_error(path, "open");
+    struct stat info{};
+    if (::fstat(file.get(), &info) != 0) return system_error(path, "read its size");
+    if (S_ISDIR(info.st_mode)) return fail(ErrorKind::kIo, "{}: is a directory, a file is needed", path);
+    return info;
+}
+
+}  // namespace
 
 MappedFile::MappedFile(std::string path, const std::byte* data, size_t size_bytes)
     : path_(std::move(path)), data_(data), size_bytes_(size_bytes) {}
@@ -32,10 +44,7 @@ MappedFile::~MappedFile() {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) return system_error(path, "open");
-    struct stat info{};
-    if (::fstat(file.get(), &info) != 0) return system_error(path, "read its size");
-    if (S_ISDIR(info.st_mode)) return fail(ErrorKind::kIo, "{}: is a directory, a file is needed", path);
+    INGOT_ASSIGN(const struct stat info, status_of(path, file));
     if (!S_ISREG(info.st_mode))
         return fail(ErrorKind::kIo, "{}: not a regular file, it can't be mapped", path);
     const size_t size_bytes = size_t(info.st_size);
@@ -53,9 +62,17 @@ void MappedFile::release(std::span<const std::byte> bytes) const {
 }
 
 Result<std::string> read_text_file(const std::string& path) {
-    INGOT_ASSIGN(const MappedFile file, MappedFile::open(path));
-    const auto bytes = file.bytes();
-    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    INGOT_TRY(status_of(path, file));
+    std::string text;
+    char block[1 << 16];
+    for (;;) {
+        const ssize_t count = ::read(file.get(), block, sizeof block);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return system_error(path, "read");
+        if (count == 0) return text;
+        text.append(block, size_t(count));
+    }
 }
 
 }  // namespace ingot

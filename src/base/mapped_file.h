@@ -1,4 +1,4 @@
-// A whole file mapped read-only, and reading a small file into memory. Owns the mapping; unmapped on
+// A whole file mapped read-only, and reading a text into memory. Owns the mapping; unmapped on
 // destruction.
 #pragma once
 
@@ -37,7 +37,7 @@ class MappedFile {
     size_t size_bytes_ = 0;
 };
 
-// The whole file as a string. Errors as MappedFile::open.
+// All that can be read from a file, a pipe or a device, as a string. Errors: kNotFound, kIo.
 Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace ingot

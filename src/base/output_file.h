@@ -1,6 +1,6 @@
-// A file being written: bytes go to PATH.partial, which takes PATH's name only when all of them are there. So
-// a run that fails or is killed never leaves half a file under the name that was asked for, nor harms the one
-// that was there.
+// A file being written: bytes go to a file of their own beside PATH, which takes PATH's name only when all of
+// them are there. So a run that fails or is killed never leaves half a file under the name that was asked
+// for, nor harms the one that was there. A symbolic link stays one: the file that it names is replaced.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace ingot {
 
 class OutputFile {
   public:
-    // Errors: kNotFound (no such folder), kIo. Here and below the message names the path.
+    // Errors: kNotFound (no such folder), kIo, also for a folder, a pipe or a device at `path`. Here and
+    // below the message names the path.
     static Result<OutputFile> create(const std::string& path);
 
     OutputFile(OutputFile&& other) noexcept;
@@ -23,14 +24,15 @@ class OutputFile {
     ~OutputFile();  // removes what isn't committed
 
     Result<void> write(std::span<const std::byte> bytes);
-    // Flushes and gives the file its name. Nothing may be written after it.
+    // Flushes, closes, and gives the file its name. Nothing may be written after it.
     Result<void> commit();
 
   private:
-    OutputFile(std::string path, std::FILE* file);
-    std::string partial_path() const { return path_ + ".partial"; }
+    OutputFile(std::string path, std::string target, std::string partial, std::FILE* file);
 
-    std::string path_;
+    std::string path_;     // as asked for
+    std::string target_;   // the same, symbolic links followed
+    std::string partial_;  // where the bytes are; empty once they have their name
     std::FILE* file_ = nullptr;
 };
 

@@ -1,9 +1,14 @@
 #include "base/output_file.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mapped_file.h"
 
@@ -63,19 +68,86 @@ TEST_F(OutputFileTest, InAFolderThatIsNotThereIsNotFound) {
     EXPECT_EQ(path() + "/none/out: can't create: No such file or directory", file.error().describe());
 }
 
-TEST_F(OutputFileTest, OverAFolderIsRefused) {
-    auto file = OutputFile::create(folder_.string());
-    ASSERT_TRUE(file);
-    EXPECT_FALSE(file->commit());
+TEST_F(OutputFileTest, OverAFolderIsRefusedAtOnce) {
+    const auto file = OutputFile::create(folder_.string());
+    ASSERT_FALSE(file);
+    EXPECT_EQ(folder_.string() + ": is a directory, a file is needed", file.error().describe());
 }
 
-// /dev/full refuses each write as a full disk does.
-TEST_F(OutputFileTest, OnAFullDiskFailsWhenTheBytesAreFlushed) {
-    std::filesystem::create_symlink("/dev/full", path() + ".partial");
+// No device is tried: a program that fails this test, run by root, would replace it.
+TEST_F(OutputFileTest, OverWhatIsNoRegularFileIsRefused) {
+    ASSERT_EQ(0, ::mkfifo(path().c_str(), 0600));
+    std::filesystem::create_symlink("out", folder_ / "link");
+    for (const std::string& target : {path(), (folder_ / "link").string()}) {
+        const auto file = OutputFile::create(target);
+        ASSERT_FALSE(file) << target;
+        EXPECT_EQ(target + ": not a regular file, only such a one can be written", file.error().describe());
+    }
+    EXPECT_TRUE(std::filesystem::is_fifo(path()));
+}
+
+TEST_F(OutputFileTest, TouchesNoOtherFileBesideIt) {
+    const auto write_beside = [&](const std::string& name) { std::ofstream(folder_ / name) << name; };
+    write_beside("out.partial");
+    write_beside(fmt::format("out.{}-1.partial", ::getpid()));
+    const size_t before = num_files();
+    {
+        auto first = OutputFile::create(path()), second = OutputFile::create(path());
+        ASSERT_TRUE(first && write(*first, "first"));
+        ASSERT_TRUE(second && write(*second, "second") && second->commit());
+        EXPECT_EQ("second", read_text_file(path()).value());
+        ASSERT_TRUE(first->commit());
+    }
+    EXPECT_EQ("first", read_text_file(path()).value());
+    EXPECT_EQ("out.partial", read_text_file(path() + ".partial").value());
+    EXPECT_EQ(before + 1, num_files());
+}
+
+TEST_F(OutputFileTest, ThroughLinksReplacesWhatTheyName) {
+    std::filesystem::create_directory(folder_ / "inner");
+    std::filesystem::create_symlink("inner/link", path());
+    std::filesystem::create_symlink("file", folder_ / "inner/link");  // names nothing yet
+    for (const std::string text : {"new", "newer"}) {
+        auto file = OutputFile::create(path());
+        ASSERT_TRUE(file) << file.error().describe();
+        ASSERT_TRUE(write(*file, text) && file->commit());
+        EXPECT_EQ(text, read_text_file((folder_ / "inner/file").string()).value());
+    }
+    EXPECT_TRUE(std::filesystem::is_symlink(path()));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "inner/link"));
+}
+
+TEST_F(OutputFileTest, ThroughALinkToItselfIsRefused) {
+    std::filesystem::create_symlink("out", path());
+    EXPECT_FALSE(OutputFile::create(path()));
+}
+
+TEST_F(OutputFileTest, HasTheModeThatTheUmaskLeaves) {
+    const mode_t before = ::umask(0027);
     auto file = OutputFile::create(path());
     const bool written = file && write(*file, "text") && file->commit();
+    ::umask(before);
+    ASSERT_TRUE(written);
+    EXPECT_EQ(0640u, unsigned(std::filesystem::status(path()).permissions()));
+}
+
+// A limit on the size of files refuses a write as a full disk does.
+TEST_F(OutputFileTest, OnAFullDiskFailsWhenTheBytesAreFlushed) {
+    const auto before_handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    ASSERT_EQ(0, ::getrlimit(RLIMIT_FSIZE, &before));
+    const rlimit small{2, before.rlim_max};
+    bool written = true;
+    {
+        auto file = OutputFile::create(path());
+        ASSERT_TRUE(file && write(*file, "text"));
+        ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &small));
+        written = file->commit().has_value();
+        ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &before));
+    }
+    std::signal(SIGXFSZ, before_handler);
     EXPECT_FALSE(written);
-    EXPECT_FALSE(std::filesystem::exists(path()));
+    EXPECT_EQ(0u, num_files());
 }
 
 }  // namespace
