@@ -2,21 +2,15 @@
 
 #include <utf8proc.h>
 
+#include "base/utf8.h"
+
 namespace ingot {
 
 std::optional<size_t> find_invalid_utf8(std::string_view text) {
-    const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
-    size_t at = 0;
-    while (at < text.size()) {
-        if (bytes[at] < 0x80) {
-            ++at;
-            continue;
-        }
-        utf8proc_int32_t code_point;
-        const utf8proc_ssize_t left = static_cast<utf8proc_ssize_t>(text.size() - at);
-        const utf8proc_ssize_t length = utf8proc_iterate(bytes + at, left, &code_point);
-        if (length <= 0) return at;
-        at += static_cast<size_t>(length);
+    for (size_t at = 0; at < text.size();) {
+        const size_t bytes = utf8_character_bytes(text.substr(at));
+        if (bytes == 0) return at;
+        at += bytes;
     }
     return std::nullopt;
 }
