@@ -133,6 +133,12 @@ File::~File() = default;
 const std::string& File::path() const {
     return impl_->path;
 }
+std::vector<std::string> File::part_paths() const {
+    if (impl_->mappings.empty()) return {impl_->path};
+    std::vector<std::string> paths;
+    for (const MappedFile& mapping : impl_->mappings) paths.push_back(mapping.path());
+    return paths;
+}
 uint32_t File::version() const {
     return impl_->version;
 }

@@ -63,6 +63,7 @@ class File {
     ~File();
 
     const std::string& path() const;
+    std::vector<std::string> part_paths() const;  // of a split model all of them, path() first
     uint32_t version() const;
     uint64_t size_bytes() const;  // of all parts
     // The mapped parts, each from a page's start on; empty if the caller keeps the bytes.

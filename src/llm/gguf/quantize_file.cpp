@@ -9,6 +9,7 @@
 #include "base/output_file.h"
 #include "base/quoted.h"
 #include "base/thread_pool.h"
+#include "llm/gguf/file_type.h"
 #include "llm/gguf/quantize_plan.h"
 #include "llm/gguf/writer.h"
 
@@ -174,9 +175,11 @@ QuantizeReport report_of(const std::vector<PlannedTensor>& plan, QuantType type)
 
 Result<QuantizeReport> quantize_file(const File& input, const std::string& output_path,
                                      const QuantizeOptions& options) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(input.path(), output_path, ignored)) {
-        return fail(ErrorKind::kInvalidArgument, "{}: is the input, write to another file", output_path);
+    for (const std::string& part : input.part_paths()) {
+        std::error_code ignored;
+        if (!std::filesystem::equivalent(part, output_path, ignored)) continue;
+        return fail(ErrorKind::kInvalidArgument, "{}: is the input{}, write to another file", output_path,
+                    part == input.path() ? "" : " (a part of it)");
     }
     if (input.tensors().empty()) {
         return fail(ErrorKind::kInvalidArgument, "{}: has no tensors to quantize", input.path());

@@ -12,20 +12,19 @@ namespace {
 
 struct TypeRow {
     QuantType type;
-    uint32_t file_type;
     QuantType
         for_odd_rows;  // for rows that aren't whole blocks; F16 if they aren't whole blocks of this either
 };
 
 constexpr TypeRow kTypeRows[] = {
-    {QuantType::kF32, 0, QuantType::kF32},    {QuantType::kF16, 1, QuantType::kF16},
-    {QuantType::kBF16, 32, QuantType::kBF16}, {QuantType::kQ4_0, 2, QuantType::kF16},
-    {QuantType::kQ4_1, 3, QuantType::kF16},   {QuantType::kQ5_0, 8, QuantType::kF16},
-    {QuantType::kQ5_1, 9, QuantType::kF16},   {QuantType::kQ8_0, 7, QuantType::kF16},
-    {QuantType::kQ2_K, 10, QuantType::kQ4_0}, {QuantType::kQ3_K, 12, QuantType::kQ4_0},
-    {QuantType::kQ4_K, 15, QuantType::kQ5_0}, {QuantType::kQ5_K, 17, QuantType::kQ5_1},
-    {QuantType::kQ6_K, 18, QuantType::kQ8_0}, {QuantType::kIQ4_NL, 25, QuantType::kF16},
-    {QuantType::kMXFP4, 38, QuantType::kF16},
+    {QuantType::kF32, QuantType::kF32},   {QuantType::kF16, QuantType::kF16},
+    {QuantType::kBF16, QuantType::kBF16}, {QuantType::kQ4_0, QuantType::kF16},
+    {QuantType::kQ4_1, QuantType::kF16},  {QuantType::kQ5_0, QuantType::kF16},
+    {QuantType::kQ5_1, QuantType::kF16},  {QuantType::kQ8_0, QuantType::kF16},
+    {QuantType::kQ2_K, QuantType::kQ4_0}, {QuantType::kQ3_K, QuantType::kQ4_0},
+    {QuantType::kQ4_K, QuantType::kQ5_0}, {QuantType::kQ5_K, QuantType::kQ5_1},
+    {QuantType::kQ6_K, QuantType::kQ8_0}, {QuantType::kIQ4_NL, QuantType::kF16},
+    {QuantType::kMXFP4, QuantType::kF16},
 };
 
 const TypeRow& row_of(QuantType type) {
@@ -102,10 +101,6 @@ int64_t layer_of(std::string_view name) {
 }
 
 }  // namespace
-
-uint32_t file_type_id(QuantType type) {
-    return row_of(type).file_type;
-}
 
 Result<std::vector<PlannedTensor>> plan_quantization(const File& file, QuantType type) {
     std::vector<PlannedTensor> plan;

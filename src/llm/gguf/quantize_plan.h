@@ -19,8 +19,4 @@ struct PlannedTensor {
 // kUnsupported, naming the tensor, if one is quantized already to another type and `type` is not F32.
 Result<std::vector<PlannedTensor>> plan_quantization(const File& file, QuantType type);
 
-// What key general.file_type holds for a file that is `type` throughout (llama.cpp's llama_ftype; for the K
-// types with variants the one that the plain name stands for).
-uint32_t file_type_id(QuantType type);
-
 }  // namespace ingot::gguf

@@ -3,6 +3,7 @@
 #include "llm/gguf/quantize_file.h"
 
 #include <cstring>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -138,6 +139,39 @@ TEST(QuantizeFile, RefusesToWriteOverItsInput) {
     EXPECT_EQ(contents(kShapes), contents(path));
 }
 
+TEST(QuantizeFile, RefusesToWriteOverAnyPartOfItsInput) {
+    const TemporaryFolder folder;
+    const auto part = [&](uint16_t index) {
+        gguf_test::RawFile file;
+        file.header(1, 2);
+        file.string("split.no").put(uint32_t(2)).put(index);  // 2: of type uint16
+        file.string("split.count").put(uint32_t(2)).put(uint16_t(2));
+        file.tensor(index == 0 ? "a.weight" : "b.weight", {32, 1}, uint32_t(QuantType::kF32), 0).align();
+        const std::string name = fmt::format("m-{:05}-of-00002.gguf", index + 1);
+        return folder.write(name, file.zeros(32 * 4).bytes());
+    };
+    const std::string first = part(0), second = part(1), before = contents(second);
+    std::filesystem::create_symlink(second, folder.file("link"));
+    for (const std::string& target : {second, folder.file("link")}) {
+        const auto report = quantize(first, target, QuantType::kQ8_0);
+        ASSERT_FALSE(report);
+        EXPECT_EQ(ErrorKind::kInvalidArgument, report.error().kind);
+        EXPECT_THAT(report.error().describe(), ::testing::HasSubstr("is the input (a part of it)"));
+    }
+    EXPECT_EQ(before, contents(second));
+    ASSERT_TRUE(quantize(first, folder.file("joined"), QuantType::kQ8_0));
+}
+
+// Whatever the input is called, it isn't where the output is written first.
+TEST(QuantizeFile, LeavesAnInputAloneThatIsNamedLikeAnUnfinishedOutput) {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("x.gguf.partial", contents(kShapes));
+    ASSERT_TRUE(quantize(path, folder.file("x.gguf"), QuantType::kQ8_0));
+    ASSERT_TRUE(quantize(kShapes, folder.file("same"), QuantType::kQ8_0));
+    EXPECT_EQ(contents(kShapes), contents(path));
+    EXPECT_EQ(contents(folder.file("same")), contents(folder.file("x.gguf")));
+}
+
 // A file with one matrix of 2 rows of 32, all 1 but `value` in the second row.
 std::string matrix_with(float value) {
     gguf_test::RawFile file;
@@ -170,7 +204,7 @@ TEST(QuantizeFile, RefusesValuesWhoseScaleOverflowsAndLeavesNoFile) {
     EXPECT_THAT(report.error().describe(),
                 ::testing::HasSubstr("can't be stored as Q4_0: the values of row 1 are too large"));
     EXPECT_EQ(before, contents(folder.file("out.gguf")));
-    EXPECT_FALSE(std::filesystem::exists(folder.file("out.gguf.partial")));
+    EXPECT_EQ((std::set<std::string>{"in.gguf", "out.gguf"}), folder.names());
 }
 
 TEST(QuantizeFile, StopsWhenProgressSaysSo) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <span>
 #include <string>
 
@@ -26,6 +27,12 @@ class TemporaryFolder {
     TemporaryFolder(const TemporaryFolder&) = delete;
 
     std::string file(const std::string& name) const { return (path_ / name).string(); }
+    std::set<std::string> names() const {  // of all files in it
+        std::set<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(path_))
+            names.insert(entry.path().filename().string());
+        return names;
+    }
     std::string write(const std::string& name, const std::string& bytes) const {
         std::ofstream(path_ / name, std::ios::binary) << bytes;
         return file(name);
