@@ -44,14 +44,18 @@ std::string summary(const Generation& generation, const SamplerOptions& sampler)
     return text;
 }
 
-// How many tokens of the prompt a session file holds; the engine and the sampler then have them. A file that
-// can't be used is a message and a fresh start.
-uint32_t resume(Engine& engine, Sampler& sampler, const std::string& path, std::span<const TokenId> prompt) {
+// How many tokens of the prompt a session file holds; the engine and the sampler then have them. A damaged
+// one is a message and a fresh start. The file will be written over, so that anything else is an error.
+Result<uint32_t> resume(Engine& engine, Sampler& sampler, const std::string& path,
+                        std::span<const TokenId> prompt) {
     // The last one is run in any case: its logits choose what follows.
     const auto held = engine.load_session(path, prompt.first(prompt.empty() ? 0 : prompt.size() - 1));
     if (!held) {
-        if (held.error().kind != ErrorKind::kNotFound)
-            fmt::print(stderr, "ingot run: {}; starting afresh\n", held.error().describe());
+        const Error& error = held.error();
+        if (error.kind == ErrorKind::kNotFound) return 0;
+        if (error.kind != ErrorKind::kCorrupt)
+            return fail(error.kind, "{}; remove it or name another file", error.describe());
+        fmt::print(stderr, "ingot run: {}; starting afresh\n", error.describe());
         return 0;
     }
     for (const TokenId token : prompt.first(*held)) sampler.accept(token);
@@ -74,7 +78,10 @@ Result<void> complete(const RunFlags& flags) {
     Sampler sampler(sampler_options);
     const Interrupt interrupt;
     const GenerateOptions options = stream_to_stdout(flags.max_tokens, flags.sampling, interrupt);
-    const uint32_t held = flags.session ? resume(*model.engine, sampler, *flags.session, prompt) : 0;
+    uint32_t held = 0;
+    if (flags.session) {
+        INGOT_ASSIGN(held, resume(*model.engine, sampler, *flags.session, prompt));
+    }
     auto generated =
         generate(*model.engine, model.tokenizer, sampler, std::span(prompt).subspan(held), options);
     if (!generated && generated.error().kind == ErrorKind::kLimit)

@@ -1,6 +1,6 @@
 // `ingot run --session` as its users call it: the second run takes the prompt from the file and says the
-// same; a file that can't be used is a message, not a failure.
-#include <fstream>
+// same; a damaged file is a message, not a failure.
+#include <filesystem>
 
 #include "real_model.h"
 #include "support/run_program.h"
@@ -25,7 +25,7 @@ TEST(SessionProgram, TheSecondRunTakesThePromptFromTheFile) {
     EXPECT_EQ(std::string::npos, first.err.find("session:")) << first.err;
     EXPECT_NE(std::string::npos, second.err.find("session: 6 tokens of the prompt")) << second.err;
 
-    std::ofstream(path, std::ios::binary) << std::string(100, 'x');
+    std::filesystem::resize_file(path, 100);
     const test::ProgramResult third = run();
     EXPECT_EQ(0, third.exit_code) << third.err;
     EXPECT_EQ(first.out, third.out);

@@ -76,8 +76,6 @@ class HashedFile {
 };
 
 Result<void> check_header(const std::string& path, const Header& header, const SessionShape& shape) {
-    if (std::string_view(header.magic, sizeof header.magic) != kMagic)
-        return fail(ErrorKind::kCorrupt, "'{}' is no session file", path);
     if (header.version != kVersion) {
         return fail(ErrorKind::kUnsupported, "'{}' is a session of version {}; {} is accepted", path,
                     header.version, kVersion);
@@ -124,9 +122,12 @@ Result<Session> Session::read(const std::string& path, const SessionShape& shape
     Session session;
     INGOT_ASSIGN(session.file_, read_text_file(path));
     const std::span<const std::byte> bytes = session.bytes();
+    if (!session.file_.starts_with(kMagic))
+        return fail(ErrorKind::kInvalidArgument, "'{}' is no session file: it doesn't begin with {}", path,
+                    kMagic);
     Header header;
     if (bytes.size() < sizeof header + kChecksumBytes)
-        return fail(ErrorKind::kCorrupt, "'{}' is no session file: it has {} bytes", path, bytes.size());
+        return fail(ErrorKind::kCorrupt, "'{}' is damaged: it has only {} bytes", path, bytes.size());
     std::memcpy(&header, bytes.data(), sizeof header);
     INGOT_TRY(check_header(path, header, shape));
     if (bytes.size() != session_bytes(header, shape)) {

@@ -25,8 +25,8 @@ Result<void> save_session(const std::string& path, const SessionShape& shape, st
 // A session file that was read and found to be of this shape.
 class Session {
   public:
-    // kNotFound: no such file; kCorrupt: damaged, or not a session; kUnsupported: of a later version;
-    // kInvalidArgument: of another model, format or shape.
+    // kNotFound: no such file; kCorrupt: a damaged session; kUnsupported: of a later version;
+    // kInvalidArgument: no session, or of another model, format or shape.
     static Result<Session> read(const std::string& path, const SessionShape& shape);
 
     std::span<const TokenId> tokens() const { return tokens_; }

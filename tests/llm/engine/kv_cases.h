@@ -101,6 +101,7 @@ inline void expect_bad_sessions_are_refused(const LoadKv& load, kv::Format other
     using ::testing::HasSubstr;
     EXPECT_THAT(message(*engine, ""), HasSubstr("no session file"));
     EXPECT_THAT(message(*engine, std::string(200, 'x')), HasSubstr("no session file"));
+    EXPECT_THAT(message(*engine, bytes.substr(0, 40)), HasSubstr("is damaged: it has only 40 bytes"));
     EXPECT_THAT(message(*engine, bytes.substr(0, bytes.size() - 1)),
                 HasSubstr("bytes; a session of 9 tokens"));
     EXPECT_THAT(message(*engine, bytes + "x"), HasSubstr("bytes; a session of 9 tokens"));
