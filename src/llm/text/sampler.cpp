@@ -111,15 +111,25 @@ Result<void> Sampler::adjust(std::span<const float> logits) {
         if (size_t(id) >= logits_.size())
             return fail(ErrorKind::kInvalidArgument,
                         "logit-bias names token {}; the vocabulary has {} tokens", id, logits_.size());
-        logits_[size_t(id)] += bias;
+        INGOT_TRY(change(id, logits_[size_t(id)] + bias));
     }
-    apply_penalties();
+    return apply_penalties();
+}
+
+// A finite logit may leave the range of floats upwards, where nothing can be weighed any more.
+Result<void> Sampler::change(TokenId id, float logit) {
+    if (!(logit < kInfinity))
+        return fail(ErrorKind::kInvalidArgument,
+                    "logit-bias and penalties take the logit of token {} from {} to {}; smaller ones are "
+                    "accepted",
+                    id, logits_[size_t(id)], logit);
+    logits_[size_t(id)] = logit;
     return {};
 }
 
-void Sampler::apply_penalties() {
+Result<void> Sampler::apply_penalties() {
     const bool repeat = options_.repeat_penalty != 1.0f;
-    if (!repeat && options_.presence_penalty == 0 && options_.frequency_penalty == 0) return;
+    if (!repeat && options_.presence_penalty == 0 && options_.frequency_penalty == 0) return {};
     size_t first = 0;
     if (options_.penalty_last_n >= 0 && history_.size() > size_t(options_.penalty_last_n))
         first = history_.size() - size_t(options_.penalty_last_n);
@@ -127,10 +137,12 @@ void Sampler::apply_penalties() {
     for (size_t i = first; i < history_.size(); ++i) ++counts[history_[i]];
     for (const auto& [id, count] : counts) {
         if (id < 0 || size_t(id) >= logits_.size()) continue;
-        float& logit = logits_[size_t(id)];
+        float logit = logits_[size_t(id)];
         if (repeat) logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;
         logit -= float(count) * options_.frequency_penalty + options_.presence_penalty;
+        INGOT_TRY(change(id, logit));
     }
+    return {};
 }
 
 void Sampler::take_top_k() {

@@ -57,7 +57,6 @@ class Sampler {
     // -infinity; kInvalidArgument: a bias for an id outside the vocabulary. The chosen token is not accepted
     // by itself.
     Result<TokenId> sample(std::span<const float> logits);
-    const SamplerOptions& options() const { return options_; }
 
   private:
     struct Candidate {
@@ -68,7 +67,8 @@ class Sampler {
     static bool more_likely(const Candidate& a, const Candidate& b);
 
     Result<void> adjust(std::span<const float> logits);
-    void apply_penalties();
+    Result<void> change(TokenId id, float logit);
+    Result<void> apply_penalties();
     void take_top_k();
     void weigh(double temperature);
     void keep_typical();

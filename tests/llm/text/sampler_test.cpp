@@ -221,5 +221,28 @@ TEST(SamplerOptions, EachFieldRefusesWhatLiesOutsideItsRange) {
     EXPECT_FALSE(options.validate().has_value());
 }
 
+// The sum of two finite floats, a product and a quotient each leave the range of floats.
+TEST(Sampler, RefusesALogitThatBiasOrPenaltiesTakeToInfinity) {
+    constexpr float kLargest = std::numeric_limits<float>::max();
+    const std::vector<float> logits = {1.0f, kLargest, 2.0f};
+    SamplerOptions biased = plain(), divided = plain();
+    biased.logit_bias = {{1, kLargest}};
+    divided.repeat_penalty = 0.1f;
+    for (const SamplerOptions& base : {biased, divided}) {
+        for (const bool greedy : {false, true}) {
+            SamplerOptions options = base;
+            options.greedy = greedy;
+            options.top_p = 0.9f;
+            options.typical_p = 0.9f;
+            Sampler sampler(options);
+            sampler.accept(1);
+            const auto token = sampler.sample(logits);
+            ASSERT_FALSE(token);
+            EXPECT_EQ(ErrorKind::kInvalidArgument, token.error().kind);
+            EXPECT_THAT(token.error().message, HasSubstr("token 1 from 3.4028235e+38 to inf"));
+        }
+    }
+}
+
 }  // namespace
 }  // namespace ingot
