@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/quoted.h"
 #include "llm/model/gemma3/gemma3.h"
 #include "llm/model/llama/llama.h"
 #include "llm/model/qwen2/qwen2.h"
@@ -52,7 +53,7 @@ Result<const Architecture*> find_architecture(std::string_view name) {
         if (row.name == name) return &row;
         known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
     }
-    return fail(ErrorKind::kUnsupported, "architecture '{}' is unknown; {} are accepted", name, known);
+    return fail(ErrorKind::kUnsupported, "architecture {} is unknown; {} are accepted", quoted(name), known);
 }
 
 uint32_t extent(Extent extent, const HyperParams& hyper) {

@@ -1,5 +1,6 @@
 #include "llm/text/bpe.h"
 
+#include "base/quoted.h"
 #include "llm/text/byte_alphabet.h"
 #include "llm/text/space_mark.h"
 
@@ -56,8 +57,8 @@ Result<void> Bpe::read_merges(const gguf::File& file, const Vocabulary& vocabula
         const size_t space = merge.find(' ', 1);
         if (space == std::string_view::npos || space + 1 == merge.size()) {
             return fail(ErrorKind::kCorrupt,
-                        "{}: '{}' entry {} is '{}', not two texts with a space between them", file.path(),
-                        kMergesKey, rules_.size(), merge);
+                        "{}: '{}' entry {} is {}, not two texts with a space between them", file.path(),
+                        kMergesKey, rules_.size(), quoted(merge));
         }
         const std::string_view left = merge.substr(0, space);
         const std::string_view right = merge.substr(space + 1);

@@ -2,11 +2,22 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quoted.h"
 #include "llm/text/jinja/interpreter.h"
 #include "llm/text/jinja/json.h"
 #include "llm/text/jinja/parser.h"
 
 namespace ingot {
+namespace {
+
+// A template's words may come from a model file, and its messages from a template.
+Failure failure(Error error) {
+    constexpr size_t kLongestMessage = 1000;
+    error.message = printable(error.message, kLongestMessage);
+    return Failure(with_context(std::move(error), "chat template"));
+}
+
+}  // namespace
 
 struct ChatTemplate::Impl {
     jinja::Body body;
@@ -20,7 +31,7 @@ ChatTemplate::~ChatTemplate() = default;
 
 Result<ChatTemplate> ChatTemplate::parse(std::string_view source, ChatTemplateLimits limits) {
     auto body = jinja::parse(source, limits.max_depth);
-    if (!body) return Failure(with_context(std::move(body).error(), "chat template"));
+    if (!body) return failure(std::move(body).error());
     return ChatTemplate(std::make_unique<Impl>(Impl{*std::move(body), limits}));
 }
 
@@ -41,7 +52,7 @@ Result<std::string> ChatTemplate::render(const nlohmann::ordered_json& variables
         return jinja::Interpreter(heap, *now).render(impl_->body, names);
     };
     auto text = render_now();
-    if (!text) return Failure(with_context(std::move(text).error(), "chat template"));
+    if (!text) return failure(std::move(text).error());
     return text;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/quoted.h"
+
 namespace ingot {
 namespace {
 
@@ -29,7 +31,7 @@ constexpr std::string_view kDefault[] = {R"([\p{P}$+<=>^~|]+)", INGOT_GPT2, R"(\
 constexpr std::string_view kLlama3[] = {
     INGOT_ENDINGS "|" INGOT_LEAD R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" INGOT_SPACES};
 constexpr std::string_view kJais2[] = {
-    INGOT_ENDINGS "|" INGOT_LEAD R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
+    INGOT_ENDINGS "|" INGOT_LEAD R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|(?<![^\S\r\n])\s*[\r\n]+)"
     R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S))"
     R"(|\s{1,2}(?!\S)|\s)"};
 constexpr std::string_view kMiniCpm5[] = {
@@ -193,7 +195,8 @@ Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
     std::string known;
     for (const PreTokenizerRow& row : kRows)
         known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
-    return fail(ErrorKind::kUnsupported, "pre-tokenizer '{}' isn't supported; these are: {}", name, known);
+    return fail(ErrorKind::kUnsupported, "pre-tokenizer {} isn't supported; these are: {}", quoted(name),
+                known);
 }
 
 Result<void> PreTokenizer::split(std::string_view text, std::vector<std::string_view>& words) const {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <variant>
 
+#include "base/quoted.h"
 #include "llm/text/bpe.h"
 #include "llm/text/space_mark.h"
 #include "llm/text/special_tokens.h"
@@ -35,6 +36,15 @@ constexpr ModelRow kModels[] = {
     {"plamo2", Algorithm::kUnsupported, "", "PLaMo-2"},
 };
 
+std::string supported_models() {
+    std::string names;
+    for (const ModelRow& row : kModels) {
+        if (row.algorithm == Algorithm::kUnsupported) continue;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+    }
+    return names;
+}
+
 Result<const ModelRow*> find_model(const gguf::File& file) {
     INGOT_ASSIGN(const std::string_view name, file.get_string(kModelKey));
     if (name == "none" || name == "no_vocab") {
@@ -45,13 +55,11 @@ Result<const ModelRow*> find_model(const gguf::File& file) {
     for (const ModelRow& row : kModels) {
         if (row.name != name) continue;
         if (row.algorithm != Algorithm::kUnsupported) return &row;
-        return fail(ErrorKind::kUnsupported,
-                    "{}: tokenizer model '{}' ({}) isn't supported; gpt2, gemma4 and llama are", file.path(),
-                    name, row.what);
+        return fail(ErrorKind::kUnsupported, "{}: tokenizer model '{}' ({}) isn't supported; these are: {}",
+                    file.path(), row.name, row.what, supported_models());
     }
-    return fail(ErrorKind::kUnsupported,
-                "{}: tokenizer model '{}' isn't known; gpt2, gemma4 and llama are supported", file.path(),
-                name);
+    return fail(ErrorKind::kUnsupported, "{}: tokenizer model {} isn't known; these are supported: {}",
+                file.path(), quoted(name), supported_models());
 }
 
 Result<Bpe> load_bpe(const gguf::File& file, const ModelRow& model, const Vocabulary& vocabulary) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <functional>
 
+#include "base/quoted.h"
 #include "llm/text/token_roles.h"
 
 namespace ingot {
@@ -93,8 +94,8 @@ Result<void> Vocabulary::read_texts(const gguf::File& file) {
         const uint32_t stored = ids_by_text_.insert(
             hash_of(token), id, [&](uint32_t other) { return text(static_cast<TokenId>(other)) == token; });
         if (stored != id) {
-            return fail(ErrorKind::kCorrupt, "{}: tokens {} and {} are both '{}'", file.path(), stored, id,
-                        token);
+            return fail(ErrorKind::kCorrupt, "{}: tokens {} and {} are both {}", file.path(), stored, id,
+                        quoted(token));
         }
     }
     return {};

@@ -3,8 +3,10 @@
 #include "llm/text/pre_tokenizer.h"
 
 #include <map>
+#include <random>
 #include <set>
 
+#include "llm/text/regex.h"
 #include "llm/text/vocabulary_files.h"
 
 namespace ingot {
@@ -75,6 +77,30 @@ TEST(PreTokenizer, UnicodeSpacesAreSpacesAndTheMongolianVowelSeparatorIsNone) {
     EXPECT_EQ((Words{"a", " \u180e", "b"}), words_of("gpt-2",
                                                      "a \u180e"
                                                      "b"));
+}
+
+// The pattern as the model has it, whose `\s*[\r\n]+` is quadratic in a run of spaces; the table's isn't.
+TEST(PreTokenizer, Jais2CutsWhiteSpaceAsThePatternOfTheModelDoes) {
+    const auto published = Regex::compile(
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
+        R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S))"
+        R"(|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})");
+    ASSERT_TRUE(published);
+    const auto pre = PreTokenizer::create("jais-2");
+    ASSERT_TRUE(pre);
+    const std::vector<std::string> units = {" ",      "  ", "       ", "\n", "\r", "\t",
+                                            "\u3000", "\v", "a",       "!",  "1"};
+    std::mt19937 random(1);
+    for (int i = 0; i < 3000; ++i) {
+        std::string text;
+        for (uint32_t length = random() % 40; length > 0; --length) {
+            text += units[random() % units.size()];
+            if (i % 10 == 0 && length == 10) text.append(random() % 1200, ' ');
+        }
+        std::vector<std::string_view> expected;
+        ASSERT_TRUE(published->split(text, expected));
+        ASSERT_EQ(Words(expected.begin(), expected.end()), words_of(*pre, text)) << i;
+    }
 }
 
 // PCRE2 gives up (kLimit) long before a pattern that is quadratic in 64 KiB is through.
