@@ -119,9 +119,15 @@ Result<void> bench(BenchFlags flags) {
     return {};
 }
 
+std::string format_names(std::string_view separator) {
+    std::vector<std::string_view> names;
+    for (const Format& format : kFormats) names.push_back(format.name);
+    return fmt::format("{}", fmt::join(names, separator));
+}
+
 std::string known_format(const std::string& name) {
     if (std::ranges::find(kFormats, name, &Format::name) != std::end(kFormats)) return {};
-    return fmt::format("unknown format '{}'; accepted are md, csv and json", name);
+    return fmt::format("unknown format '{}'; accepted are {}", name, format_names(", "));
 }
 
 }  // namespace
@@ -147,7 +153,7 @@ Action add_bench(CLI::App& app) {
         ->option_text("N [3]");
     app.add_option("-o,--output", flags->output, "How to print the figures")
         ->check(CLI::Validator([](std::string& name) { return known_format(name); }, ""))
-        ->option_text("md|csv|json [md]");
+        ->option_text(fmt::format("{} [{}]", format_names("|"), flags->output));
     return [flags] { return bench(*flags); };
 }
 

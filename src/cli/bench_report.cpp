@@ -44,7 +44,7 @@ ordered_json row(const BenchReport& report, const BenchTest& test) {
 }
 
 std::string csv_field(const ordered_json& value) {
-    if (!value.is_string()) return value.dump();
+    if (!value.is_string()) return value.dump();  // a number or a list of them
     std::string text = value.get<std::string>();
     if (text.find_first_of(",\"\n") == std::string::npos) return text;
     for (size_t i = 0; (i = text.find('"', i)) != std::string::npos; i += 2) text.insert(i, 1, '"');
@@ -129,7 +129,7 @@ std::string to_csv(const BenchReport& report) {
 std::string to_json(const BenchReport& report) {
     ordered_json rows = ordered_json::array();
     for (const BenchTest& test : report.tests) rows.push_back(row(report, test));
-    return rows.dump(2) + '\n';
+    return rows.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace ingot::cli

@@ -35,10 +35,13 @@ Result<nlohmann::ordered_json> template_variables(const std::vector<std::string>
         if (equals == 0 || equals == assignment.npos) {
             return fail(ErrorKind::kInvalidArgument, "--var '{}': NAME=VALUE expected", assignment);
         }
-        const std::string value = assignment.substr(equals + 1);
+        const std::string name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+        if (name == "messages" || name == "add_generation_prompt") {
+            return fail(ErrorKind::kInvalidArgument, "--var '{}': the conversation sets {} itself",
+                        assignment, name);
+        }
         auto json = nlohmann::ordered_json::parse(value, nullptr, false);
-        variables[assignment.substr(0, equals)] =
-            json.is_discarded() ? nlohmann::ordered_json(value) : std::move(json);
+        variables[name] = json.is_discarded() ? nlohmann::ordered_json(value) : std::move(json);
     }
     return variables;
 }
@@ -74,12 +77,15 @@ class Chat {
     }
 
     Result<void> execute(const ChatCommand& command) {
+        std::vector<ChatMessage> before;
         switch (command.kind) {
             case ChatCommand::kAsk:
+                before = session_.messages();
                 session_.add_user(command.text);
-                return answer_last();
+                return answer_last(std::move(before));
             case ChatCommand::kRegenerate:
-                if (session_.take_back_answer()) return answer_last();
+                before = session_.messages();
+                if (session_.take_back_answer()) return answer_last(std::move(before));
                 fmt::print(stderr, "There is no answer to make again yet.\n");
                 return {};
             case ChatCommand::kClear:
@@ -97,12 +103,13 @@ class Chat {
         return {};
     }
 
-    Result<void> answer_last() {
+    // Without an answer the conversation is again what it was before.
+    Result<void> answer_last(std::vector<ChatMessage> before) {
         const Interrupt interrupt;
         const GenerateOptions options = stream_to_stdout(flags_.max_tokens, flags_.sampling, interrupt);
         const auto generation = answer(*model_.engine, model_.tokenizer, sampler_, session_, options);
         const bool answered = generation && (session_.messages().back().role == "assistant");
-        if (!answered) session_.take_back_question();
+        if (!answered) session_.restore(std::move(before));
         if (!generation) return Failure(generation.error());
         std::fputc('\n', stdout);
         if (std::fflush(stdout) != 0)

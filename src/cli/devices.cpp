@@ -10,6 +10,9 @@
 #include "cli/model_facts.h"
 #include "llm/backend/cpu/kernels/isa.h"
 #include "llm/backend/metal/device.h"
+#ifndef __APPLE__
+#include "metal/exec/compiler.h"
+#endif
 
 namespace ingot::cli {
 namespace {
@@ -40,6 +43,13 @@ uint64_t memory_bytes() {
     return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE));
 }
 
+Result<mtl::Device*> usable_metal() {
+#ifndef __APPLE__
+    INGOT_TRY(metal::compiler());  // without it there is a device, and nothing that it could run
+#endif
+    return mtl::Device::shared();
+}
+
 Result<void> print_devices() {
     INGOT_ASSIGN(const cpu::Isa chosen, cpu::choose_isa());
     std::string isas;
@@ -51,8 +61,11 @@ Result<void> print_devices() {
                num_physical_cores(), num_available_cores(), num_physical_cores());
     fmt::print("  isa    {}\n", isas);
     fmt::print("  memory {}\n", short_bytes(memory_bytes()));
-    const auto metal = mtl::Device::shared();
-    if (!metal) return {};
+    const auto metal = usable_metal();
+    if (!metal) {
+        fmt::print("metal    can't be used: {}\n", metal.error().describe());
+        return {};
+    }
     fmt::print("metal    {}\n", (*metal)->name());
     fmt::print("  memory {}, {} threads and {} of threadgroup memory a group\n",
                short_bytes((**metal)->recommendedMaxWorkingSetSize()),

@@ -60,16 +60,33 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     return kWrongUsage;
 }
 
-// Prints why, and says with which code to end.
-int report_failure(const CLI::App& command, const ingot::Error& error) {
-    if (error.kind == ErrorKind::kCancelled) return kInterrupted;
-    fmt::print(stderr, "ingot {}: {}\n", command.get_name(), error.describe());
-    return ingot::cli::code_of_failure();
+int report_failure(const std::string& name, const std::string& message) {
+    fmt::print(stderr, "{}: {}\n", name, message);
+    return kFailed;
 }
 
-}  // namespace
+// Output that got lost is a failure, whatever it was.
+int finish(const std::string& name, int code) {
+    const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+    if (code != kDone || !lost) return code;
+    return report_failure(name, "can't write to standard output");
+}
 
-int main(int argc, char** argv) {
+int run_action(const CLI::App& command, const Action& action) {
+    const std::string name = "ingot " + command.get_name();
+    try {
+        const auto result = action();
+        if (result) return finish(name, kDone);
+        if (result.error().kind == ErrorKind::kCancelled) return kInterrupted;
+        report_failure(name, result.error().describe());
+        return ingot::cli::code_of_failure();
+    } catch (const std::exception& error) {
+        // {fmt} throws where it can't print.
+        return std::ferror(stdout) ? finish(name, kDone) : report_failure(name, error.what());
+    }
+}
+
+int run_program(int argc, char** argv) {
     CLI::App app{"Ingot runs large language models, and Metal kernels, on any machine.", "ingot"};
     app.require_subcommand(0, 1);
     app.get_formatter()->label("TEXT", "");
@@ -81,20 +98,29 @@ int main(int argc, char** argv) {
         actions.emplace_back(sub, command.add(*sub));
     }
     if (argc == 1) {
-        fmt::print("{}", app.help());
-        return kDone;
+        const std::string help = app.help();
+        std::fwrite(help.data(), 1, help.size(), stdout);
+        return finish("ingot", kDone);
     }
     if (is_unknown_command(argc, argv)) return report_unknown_command(argv[1]);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return report_parse_error(app, error);
+        return finish("ingot", report_parse_error(app, error));
     }
     for (const auto& [sub, action] : actions) {
-        if (!sub->parsed()) continue;
-        const auto result = action();
-        return result ? kDone : report_failure(*sub, result.error());
+        if (sub->parsed()) return run_action(*sub, action);
     }
     fmt::print(stderr, "{}", app.help());
     return kWrongUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run_program(argc, argv);
+    } catch (const std::exception& error) {
+        return report_failure("ingot", error.what());
+    }
 }

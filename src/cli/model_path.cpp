@@ -24,7 +24,14 @@ Result<std::string> model_folder() {
 
 Result<std::string> resolve_model(const std::string& model) {
     if (!model.empty() && is_there(model)) return model;
-    INGOT_ASSIGN(const fs::path folder, model_folder());
+    const bool plain_name = model.find('/') == std::string::npos;
+    if (!plain_name) return fail(ErrorKind::kNotFound, "{}: no such file", model);
+    const auto where = model_folder();
+    if (!where) {
+        return fail(ErrorKind::kNotFound, "{}; {}",
+                    model.empty() ? "no MODEL given" : model + ": no such file here", where.error().message);
+    }
+    const fs::path folder = *where;
     if (model.empty()) {
         const fs::path demo = folder / kDemoModel;
         if (is_there(demo)) return demo.string();
@@ -32,8 +39,6 @@ Result<std::string> resolve_model(const std::string& model) {
                     "no MODEL given, and the demo model {} isn't there; run `make model` to get it",
                     demo.string());
     }
-    const bool plain_name = model.find('/') == std::string::npos;
-    if (!plain_name) return fail(ErrorKind::kNotFound, "{}: no such file", model);
     if (is_there(folder / model)) return (folder / model).string();
     return fail(ErrorKind::kNotFound, "{}: no such file here or in {}; `ingot models` lists what is there",
                 model, folder.string());

@@ -7,6 +7,8 @@
 
 #include <CLI/App.hpp>
 
+#include "llm/graph/pipeline.h"
+
 namespace ingot::cli {
 namespace {
 
@@ -21,6 +23,25 @@ std::optional<T> parse_number(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return value;
+}
+
+// CLI11 reads a number again after its check, one that begins with 0 in base 8.
+bool is_octal_to_cli11(std::string_view text) {
+    const size_t digit = text.find_first_not_of("+-");
+    return digit + 1 < text.size() && text[digit] == '0';
+}
+
+std::string kv_format_names() {
+    std::string names = "auto";
+    for (const kv::FormatTraits& row : kv::kFormats) names += fmt::format(", {}", row.name);
+    return names;
+}
+
+// "build, assign, ..., all"
+std::string pass_names() {
+    std::string names = "build, ";
+    for (const graph::Pass& pass : graph::kPipeline) names += fmt::format("{}, ", pass.name);
+    return names + "all";
 }
 
 void add_sampler_field(CLI::App& app, const SamplerField& field, SamplerOptions& options) {
@@ -44,6 +65,8 @@ CLI::Validator whole_number(long long min, long long max) {
     return CLI::Validator(
         [=](std::string& text) -> std::string {
             const auto value = parse_number<long long>(text);
+            if (value && is_octal_to_cli11(text))
+                return fmt::format("'{}' begins with 0, write {}", text, *value);
             if (value && *value >= min && *value <= max) return {};
             return fmt::format("'{}' is not a whole number from {} to {}", text, min, max);
         },
@@ -101,14 +124,12 @@ void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required) {
            "--kv-format",
            [&flags](const std::string& name) {
                if (name != "auto" && !kv::format_from_name(name)) {
-                   std::string known = "auto";
-                   for (const kv::FormatTraits& row : kv::kFormats) known += fmt::format(", {}", row.name);
-                   throw CLI::ValidationError("--kv-format",
-                                              fmt::format("'{}' is no format; {} are accepted", name, known));
+                   throw CLI::ValidationError("--kv-format", fmt::format("'{}' is no format; {} are accepted",
+                                                                         name, kv_format_names()));
                }
                flags.engine.kv_format = kv::format_from_name(name);
            },
-           "How cached keys and values are stored: auto, f32, f16 or q8_0")
+           "How cached keys and values are stored: " + kv_format_names())
         ->option_text("FORMAT [auto]")
         ->group(kModelGroup);
     app.add_option_function<std::string>(
@@ -145,7 +166,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required) {
         ->option_text("FILE.json")
         ->group(kModelGroup);
     app.add_option("--print-after", flags.engine.print_after,
-                   "Print the compute graphs after a pass (build, assign, fuse, split, allocate or all)")
+                   "Print the compute graphs after a pass: " + pass_names())
         ->option_text("PASS")
         ->group(kModelGroup);
 }
@@ -170,6 +191,11 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
         ->option_text("ID=BIAS")
         ->group(kSamplingGroup);
     app.add_option("--stop", flags.stop, "End the answer in front of this text; may be repeated")
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                return text.empty() ? std::string("an empty text ends nothing") : std::string();
+            },
+            ""))
         ->allow_extra_args(false)
         ->option_text("TEXT")
         ->group(kSamplingGroup);

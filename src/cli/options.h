@@ -28,7 +28,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags, bool model_required);
 struct SamplingFlags {
     SamplerOptions sampler;
     std::vector<std::string> stop;
-    std::optional<uint64_t> seed;  // --seed; sampler_options() draws one where it is missing
+    std::optional<uint64_t> seed;  // --seed; options() draws one where it is missing
 
     // All flags together, checked again as a whole.
     Result<SamplerOptions> options() const;

@@ -60,7 +60,7 @@ Action add_quantize(CLI::App& app) {
             if (quant_type_from_name(name)) return std::string();
             return fmt::format("no type {}; there are {}", name, type_names());
         });
-    app.add_option("-t,--threads", flags->threads, "Threads; 0: one per core")
+    app.add_option("-t,--threads", flags->threads, "Threads; 0: one for each hardware thread")
         ->check(whole_number(0, 1024))
         ->option_text("N [0]");
     return [flags] { return quantize(*flags); };

@@ -89,6 +89,20 @@ TEST(Options, WrongValuesNameTheFlagTheValueAndTheRange) {
         EXPECT_THAT(parse({"--logit-bias", bad}).error, HasSubstr("is not TOKEN_ID=BIAS")) << bad;
 }
 
+// CLI11 would take them in base 8.
+TEST(Options, WholeNumbersThatBeginWithZeroAreRefusedNotReinterpreted) {
+    for (const auto& [text, number] : {std::pair("010", "10"), {"08", "8"}, {"+07", "7"}, {"00", "0"}})
+        EXPECT_THAT(parse({"-t", text}).error,
+                    HasSubstr(fmt::format("--threads: '{}' begins with 0, write {}", text, number)));
+    EXPECT_EQ(0u, parse({"-t", "0"}).model.engine.threads);
+    EXPECT_EQ(10u, parse({"-t", "+10"}).model.engine.threads);
+    EXPECT_EQ(0.5f, parse({"--temp", "00.5"}).sampling.sampler.temperature);
+}
+
+TEST(Options, AnEmptyStopStringIsRefused) {
+    EXPECT_THAT(parse({"--stop", ""}).error, HasSubstr("--stop: an empty text ends nothing"));
+}
+
 TEST(Options, StopStringsAreTakenAsTheyAre) {
     const Parsed p = parse({"--stop", "[END]", "--stop", "a,b", "--stop", "-x", "m.gguf"});
     EXPECT_EQ("", p.error);

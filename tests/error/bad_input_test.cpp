@@ -3,46 +3,19 @@
 // here.
 #include <limits>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "support/run_program.h"
+#include "error/expect_failure.h"
 
 namespace ingot {
 namespace {
 
+using test::expect_failure;
+using test::expect_wrong_usage;
 using test::ProgramResult;
 using test::run_program;
 using test::TemporaryFolder;
-using testing::AllOf;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 const std::string kModel = INGOT_TEST_DATA "/models/llama.gguf";
-
-constexpr int kFailed = 1, kWrongUsage = 2;
-
-void expect_one_line(const ProgramResult& result, const std::string& command) {
-    EXPECT_EQ("", result.out) << "an error leaves stdout alone";
-    EXPECT_THAT(result.err, StartsWith("ingot " + command + ": "));
-    EXPECT_EQ(1, std::ranges::count(result.err, '\n')) << result.err;
-}
-
-// Fails with one line that contains all of `parts`.
-void expect_failure(const std::vector<std::string>& arguments, const std::vector<std::string>& parts,
-                    const test::ProgramInput& input = {}) {
-    const ProgramResult result = run_program(arguments, input);
-    EXPECT_EQ(kFailed, result.exit_code) << result.err;
-    expect_one_line(result, arguments[0]);
-    for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
-}
-
-void expect_wrong_usage(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
-    const ProgramResult result = run_program(arguments);
-    EXPECT_EQ(kWrongUsage, result.exit_code) << result.err;
-    EXPECT_EQ("", result.out);
-    for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
-}
 
 // The tiny model's bytes with the first occurrence of `from` behind `anchor` replaced by `to` (of the same
 // length).
@@ -158,8 +131,13 @@ TEST(BadInput, UnknownFlagValue) {
     expect_wrong_usage({"run", kModel, "--temp", "-1"}, {"--temp", "'-1'"});
     expect_wrong_usage({"run", kModel, "--top-p", "1.5"}, {"--top-p", "'1.5'", "0 to 1"});
     expect_wrong_usage({"run", kModel, "--logit-bias", "7"}, {"--logit-bias", "'7'", "TOKEN_ID=BIAS"});
-    expect_wrong_usage({"bench", kModel, "-o", "xml"}, {"'xml'", "md, csv and json"});
+    expect_wrong_usage({"bench", kModel, "-o", "xml"}, {"'xml'", "md, csv, json"});
     expect_wrong_usage({"quantize", kModel, "/tmp/x.gguf", "Q9_9"}, {"Q9_9", "Q4_K"});
+    expect_wrong_usage({"run", kModel, "--stop", ""}, {"--stop", "an empty text ends nothing"});
+    for (const char* command : {"run", "chat", "bench"}) {
+        expect_wrong_usage({command, kModel, "-n", "010"}, {"--max-tokens", "'010' begins with 0, write 10"});
+        expect_wrong_usage({command, kModel, "-n", "08"}, {"--max-tokens", "'08' begins with 0, write 8"});
+    }
 }
 
 TEST(BadInput, UnknownFlagOrCommand) {
@@ -176,13 +154,6 @@ TEST(BadInput, UnwritableOutput) {
                    {"/no/such/g.dot"});
     expect_failure({"run", kModel, "-p", "x", "-n", "1", "--trace", "/no/such/t.json"}, {"/no/such/t.json"});
     expect_failure({"quantize", kModel, "/no/such/q.gguf", "Q8_0"}, {"/no/such/q.gguf"});
-}
-
-TEST(BadInput, AFullDiskUnderStdoutIsNoticed) {
-    const ProgramResult result =
-        run_program({"run", kModel, "-p", "x", "-n", "2"}, {.in = "", .out_path = "/dev/full"});
-    EXPECT_EQ(kFailed, result.exit_code);
-    EXPECT_THAT(result.err, HasSubstr("standard output"));
 }
 
 TEST(BadInput, HelpIsNoMistake) {

@@ -55,5 +55,11 @@ TEST(ChatErrors, AVariableNeedsANameAndAValue) {
                  "--var 'thinking': NAME=VALUE expected");
 }
 
+TEST(ChatErrors, AVariableThatTheConversationSetsIsRefusedByName) {
+    for (const std::string name : {"messages", "add_generation_prompt"})
+        expect_error(run_program({"chat", kChatModel, "--var", name + "=[]"}),
+                     "--var '" + name + "=[]': the conversation sets " + name + " itself");
+}
+
 }  // namespace
 }  // namespace ingot

@@ -13,10 +13,6 @@ bool ChatSession::take_back_answer() {
     return !messages_.empty();
 }
 
-void ChatSession::take_back_question() {
-    if (!messages_.empty() && messages_.back().role == "user") messages_.pop_back();
-}
-
 Result<std::string> ChatSession::prompt() const {
     nlohmann::ordered_json variables = variables_;
     auto& messages = variables["messages"] = nlohmann::ordered_json::array();

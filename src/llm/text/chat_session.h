@@ -48,8 +48,8 @@ class ChatSession {
     void clear() { messages_.clear(); }
     // Takes back the last answer, so that its question can be answered again. False if nothing was asked yet.
     bool take_back_answer();
-    // Takes back the last question, which can't or shouldn't be answered.
-    void take_back_question();
+    // Back to what messages() was before a turn that came to nothing.
+    void restore(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
 
     // The prompt for the next answer.
     Result<std::string> prompt() const;

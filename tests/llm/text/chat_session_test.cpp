@@ -104,6 +104,17 @@ TEST(ChatSession, MakingAnAnswerAgainEvaluatesOneTokenOnly) {
     EXPECT_EQ("Hey there", chat.session.messages().back().content);
 }
 
+TEST(ChatSession, AnAnswerThatCannotBeMadeAgainIsRestoredWithItsQuestion) {
+    Cache chat(kPlainTemplate);
+    chat.turn("Hi", "Hello!");
+    const std::vector<ChatMessage> before = chat.session.messages();
+    ASSERT_TRUE(chat.session.take_back_answer());
+    chat.session.restore(before);
+    EXPECT_EQ("!\n<user>More\n<assistant>", chat.turn("More", "Sure."));
+    ASSERT_EQ(4u, chat.session.messages().size());
+    EXPECT_EQ("Hello!", chat.session.messages()[1].content);
+}
+
 TEST(ChatSession, NothingCanBeMadeAgainBeforeTheFirstQuestion) {
     Cache chat(kPlainTemplate);
     EXPECT_FALSE(chat.session.take_back_answer());
@@ -131,8 +142,7 @@ TEST(ChatSession, AFullContextIsAnErrorThatSaysSoAndDropsNothing) {
     EXPECT_EQ("<user>Hi\n<assistant>", chat.turn("Hi", "Hello!"));
     EXPECT_THAT(chat.turn("What now?", "?"),
                 HasSubstr("has 54 tokens, which leaves no room for an answer in a context of 40"));
-    chat.session.take_back_question();
-    EXPECT_EQ(2u, chat.session.messages().size());
+    EXPECT_EQ(3u, chat.session.messages().size());
     chat.session.clear();
     EXPECT_EQ("Yo\n<assistant>", chat.turn("Yo", "Hey"));
 }
