@@ -53,6 +53,8 @@ TEST(ChatTemplate, ConstructsForWebSitesAreRefusedByName) {
     }
     EXPECT_EQ(ErrorKind::kUnsupported, error_of("{{ 'a' | pprint }}").kind);
     EXPECT_EQ(ErrorKind::kUnsupported, error_of("{{ 'a'.encode() }}").kind);
+    for (const char* format : {"{{ '{:z}'.format(-0.0) }}", "{{ '{!a}'.format('x') }}", "{{ '%a' % 'x' }}"})
+        EXPECT_EQ(ErrorKind::kUnsupported, error_of(format).kind) << format;
 }
 
 TEST(ChatTemplate, IntegersThatDoNotFitAreRefusedNotWrapped) {
@@ -99,6 +101,91 @@ TEST(ChatTemplate, OutputAndValuesAreLimited) {
           "%}"}) {
         EXPECT_EQ(ErrorKind::kLimit, error_of(bomb, small).kind) << bomb;
     }
+}
+
+// Sizes whose bytes are a multiple of 2^64, or just behind it, and the least number of all.
+TEST(ChatTemplate, SizesThatDoNotFit64BitsAreLimitedToo) {
+    for (const char* bomb :
+         {"{{ 'x'.center(4611686018427387905) }}", "{{ 'x' | center(4611686018427387905) }}",
+          "{{ 'x'.ljust(4611686018427387905) }}", "{{ 'x'.rjust(9223372036854775807) }}",
+          "{{ 'x'.zfill(4611686018427387906) }}", "{{ 'a\nb' | indent(9223372036854775807) }}",
+          "{{ '%*d' % (4611686018427387904, 1) }}", "{{ '%*d' % (-9223372036854775807 - 1, 1) }}",
+          "{{ '%.*f' % (9223372036854775807, 1.5) }}", "{{ [[1]] | tojson(indent=288230376151711744) }}",
+          "{{ [1] | batch(1152921504606846976, 0) | list }}",
+          "{{ [1] | slice(288230376151711744) | list }}"}) {
+        EXPECT_EQ(ErrorKind::kLimit, error_of(bomb).kind) << bomb;
+    }
+    const std::string least = "(-9223372036854775807 - 1)";
+    for (const char* method : {"center", "ljust", "rjust", "zfill"})
+        EXPECT_EQ("-x", *render(fmt::format("{{{{ '-x'.{}({}) }}}}", method, least)));
+    EXPECT_EQ("-x", *render("{{ '-x' | center(" + least + ") }}"));
+}
+
+TEST(ChatTemplate, SlicesOfRangesDoNotWrap) {
+    for (const char* source :
+         {"{{ range(0, 1152921504606846976, 1152921504606846976)[::1099511627776] | list }}",
+          "{{ range(0, 1152921504606846976, 1152921504606846976)[::16] | list }}",
+          "{{ range(9)[::9223372036854775807][::3] | length }}"}) {
+        EXPECT_EQ(ErrorKind::kUnsupported, error_of(source).kind) << source;
+    }
+    EXPECT_EQ("[0]", *render("{{ range(9)[::9223372036854775807] | list }}"));
+    EXPECT_EQ("[8]", *render("{{ range(9)[::-9223372036854775807 - 1] | list }}"));
+}
+
+std::string repeated(const std::string& expression) {
+    return "{% set x = 'x' * 100000 %}{% set y = 'x' * 99999 ~ 'y' %}{% for i in range(200) %}{{ " +
+           expression + " }}{% endfor %}";
+}
+
+// 200 looks at 100,000 bytes are more than 300,000 steps, one for each 64 bytes.
+TEST(ChatTemplate, WorkOnLargeTextTakesSteps) {
+    const ChatTemplateLimits limits{.max_steps = 100'000};
+    EXPECT_TRUE(render(repeated("i"), Json::object(), limits));
+    for (const char* look : {"x | length",
+                             "x.find('y')",
+                             "x.rfind('y')",
+                             "x.count('xy')",
+                             "x.startswith('y')",
+                             "x.endswith('y')",
+                             "x.isalpha()",
+                             "x.islower()",
+                             "x.isprintable()",
+                             "x.isascii()",
+                             "x.partition('y')[1]",
+                             "x.split('y') | length",
+                             "x.replace('y', '')[:0]",
+                             "x == y",
+                             "x != y",
+                             "x < y",
+                             "x <= y",
+                             "[x] == [y]",
+                             "{1: x} == {1: y}",
+                             "x in [y]",
+                             "x is sameas y",
+                             "{y: 1}[x]",
+                             "'y' in x"}) {
+        const Error error = error_of(repeated(look), limits);
+        EXPECT_EQ(ErrorKind::kLimit, error.kind) << look;
+        EXPECT_THAT(error.message, HasSubstr("steps")) << look;
+    }
+    EXPECT_EQ(ErrorKind::kLimit,
+              error_of("{{ ('x' * 500000 ~ 'y') in 'x' * 1000000 }}", {.max_steps = 10'000'000}).kind)
+        << "a search may compare each byte of one with each of the other";
+}
+
+TEST(ChatTemplate, LookingForANameAmongManyTakesSteps) {
+    std::string names;
+    for (int i = 0; i < 2000; ++i) names += "{% set a" + std::to_string(i) + " = 1 %}";
+    const std::string uses = "{% for i in range(9999) %}{{ zz }}{% endfor %}";
+    const ChatTemplateLimits limits{.max_steps = 1'000'000};
+    EXPECT_TRUE(render(names, Json::object(), limits));
+    EXPECT_TRUE(render(uses, Json::object(), limits));
+    EXPECT_EQ(ErrorKind::kLimit, error_of(names + uses, limits).kind);
+}
+
+TEST(ChatTemplate, LongTextIsSplitFromTheRightAsFromTheLeft) {
+    EXPECT_EQ("200000", *render("{{ ('word ' * 200000).rsplit() | length }}"));
+    EXPECT_EQ("True", *render("{% set x = 'ab \u3000c\n' * 5000 %}{{ x.rsplit() == x.split() }}"));
 }
 
 TEST(ChatTemplate, MemoryIsLimited) {

@@ -56,6 +56,7 @@ Result<std::optional<Value>> loop_attribute(Heap& heap, const Loop& loop, std::s
 // What getattr() would find, items left aside.
 Result<std::optional<Value>> python_attribute(Heap& heap, const Value& value, std::string_view name) {
     if (value.is(Kind::kNamespace)) {
+        INGOT_TRY(heap.step(value.name_space().names.size() / 16));
         for (const auto& [key, item] : value.name_space().names) {
             if (key == name) return item;
         }
@@ -84,7 +85,7 @@ Result<std::optional<Value>> python_attribute(Heap& heap, const Value& value, st
 }
 
 Result<std::optional<Value>> indexed(Heap& heap, const Value& value, int64_t index) {
-    INGOT_ASSIGN(const int64_t length, length_of(value));
+    INGOT_ASSIGN(const int64_t length, length_of(heap, value));
     if (index < 0) index += length;
     if (index < 0 || index >= length) return std::nullopt;
     if (value.is_sequence()) return value.sequence().items[static_cast<size_t>(index)];
@@ -121,6 +122,18 @@ int64_t slice_bound(const Value& value, int64_t fallback, int64_t length, bool f
     return std::clamp<int64_t>(bound, forward ? 0 : -1, forward ? length : length - 1);
 }
 
+Result<Value> slice_of_range(Heap& heap, const Range& range, int64_t from, int64_t to, int64_t by) {
+    Range part{};
+    int64_t begin = 0, end = 0;
+    const bool fits = !__builtin_mul_overflow(from, range.step, &begin) &&
+                      !__builtin_add_overflow(begin, range.start, &part.start) &&
+                      !__builtin_mul_overflow(to, range.step, &end) &&
+                      !__builtin_add_overflow(end, range.start, &part.stop) &&
+                      !__builtin_mul_overflow(range.step, by, &part.step);
+    if (!fits) return fail(ErrorKind::kUnsupported, "the bounds of a slice of a range don't fit 64 bits");
+    return Value(Kind::kRange, heap.make(part));
+}
+
 }  // namespace
 
 Result<Value> get_attribute(Heap& heap, const Value& value, std::string_view name) {
@@ -149,20 +162,22 @@ Result<Value> get_item(Heap& heap, const Value& value, const Value& key) {
 Result<Value> get_slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
                         const Value& step) {
     if (value.is_undefined()) return undefined_error(value);
-    const bool sliceable = value.is_text() || value.is_sequence() || value.is(Kind::kRange);
-    if (!sliceable || !is_slice_bound(start) || !is_slice_bound(stop) || !is_slice_bound(step)) {
-        return heap.undefined_hint(fmt::format("{} has no such slice", object_type(value)));
+    if (value.is(Kind::kDict)) return fail(ErrorKind::kInvalidArgument, "unhashable type: 'slice'");
+    if (!value.is_text() && !value.is_sequence() && !value.is(Kind::kRange)) {
+        return fail(ErrorKind::kInvalidArgument, "'{}' object is not subscriptable", type_name(value));
+    }
+    if (!is_slice_bound(start) || !is_slice_bound(stop) || !is_slice_bound(step)) {
+        return fail(ErrorKind::kInvalidArgument,
+                    "slice indices must be integers or None or have an __index__ method");
     }
     constexpr int64_t kLargestStep = int64_t{1} << 40;
     const int64_t by = std::clamp(step.is_integral() ? step.as_int() : 1, -kLargestStep, kLargestStep);
     if (by == 0) return fail(ErrorKind::kInvalidArgument, "slice step cannot be zero");
-    INGOT_ASSIGN(const int64_t length, length_of(value));
+    INGOT_ASSIGN(const int64_t length, length_of(heap, value));
     const int64_t from = slice_bound(start, by > 0 ? 0 : length - 1, length, by > 0);
     const int64_t to = slice_bound(stop, by > 0 ? length : -1, length, by > 0);
     if (value.is(Kind::kRange)) {
-        const Range& range = value.range();
-        const Range part{range.start + from * range.step, range.start + to * range.step, range.step * by};
-        return Value(Kind::kRange, heap.make(part));
+        return slice_of_range(heap, value.range(), from, to, step.is_integral() ? step.as_int() : 1);
     }
     INGOT_TRY(heap.step(1 + static_cast<uint64_t>(length) / 64));
     if (value.is_sequence()) {

@@ -103,20 +103,20 @@ Result<void> Interpreter::bind_macro(const Macro& macro, const Arguments& argume
         const std::string& name = declaration.parameters[i];
         explicit_caller |= name == "caller";
         if (i < arguments.positional.size()) {
-            set(scope, name, arguments.positional[i]);
+            INGOT_TRY(set(scope, name, arguments.positional[i]));
         } else if (const Value* named = take_named(name)) {
-            set(scope, name, *named);
+            INGOT_TRY(set(scope, name, *named));
         } else if (i >= first_default) {
             INGOT_ASSIGN(const Value value, eval(*declaration.defaults[i - first_default], scope));
-            set(scope, name, value);
+            INGOT_TRY(set(scope, name, value));
         } else {
-            set(scope, name,
-                heap_.undefined_hint(fmt::format("parameter {} was not provided", repr_text(name))));
+            const std::string hint = fmt::format("parameter {} was not provided", repr_text(name));
+            INGOT_TRY(set(scope, name, heap_.undefined_hint(hint)));
         }
     }
     if (declaration.uses_caller && !explicit_caller) {
         const Value* caller = take_named("caller");
-        set(scope, "caller", caller ? *caller : heap_.undefined_hint("No caller defined"));
+        INGOT_TRY(set(scope, "caller", caller ? *caller : heap_.undefined_hint("No caller defined")));
     }
     std::pmr::vector<Entry> rest(heap_.arena());
     for (size_t i = 0; i < arguments.named.size(); ++i) {
@@ -128,7 +128,7 @@ Result<void> Interpreter::bind_macro(const Macro& macro, const Arguments& argume
         }
         rest.push_back({heap_.text(name), arguments.named[i].value});
     }
-    if (declaration.uses_kwargs) set(scope, "kwargs", heap_.dict(std::move(rest)));
+    if (declaration.uses_kwargs) INGOT_TRY(set(scope, "kwargs", heap_.dict(std::move(rest))));
     const bool too_many = arguments.positional.size() > count;
     if (too_many && !declaration.uses_varargs) {
         return fail(ErrorKind::kInvalidArgument, "macro {} takes not more than {} argument(s)",
@@ -139,7 +139,7 @@ Result<void> Interpreter::bind_macro(const Macro& macro, const Arguments& argume
         if (too_many)
             items.assign(arguments.positional.begin() + static_cast<ptrdiff_t>(count),
                          arguments.positional.end());
-        set(scope, "varargs", heap_.tuple(std::move(items)));
+        INGOT_TRY(set(scope, "varargs", heap_.tuple(std::move(items))));
     }
     return {};
 }

@@ -9,6 +9,7 @@ namespace ingot::jinja {
 namespace {
 
 int compare_integer_with_real(int64_t a, double b) {
+    // The caller has seen to NaN, which has no place in this order.
     if (b >= 9223372036854775808.0) return -1;
     if (b < -9223372036854775808.0) return 1;
     const auto whole = static_cast<int64_t>(b);
@@ -20,7 +21,7 @@ int compare_integer_with_real(int64_t a, double b) {
 bool equal_numbers(const Value& a, const Value& b) {
     if (a.is_integral() && b.is_integral()) return a.as_int() == b.as_int();
     if (a.is_integral())
-        return compare_integer_with_real(a.as_int(), b.as_real()) == 0 && b.as_real() == b.as_real();
+        return b.as_real() == b.as_real() && compare_integer_with_real(a.as_int(), b.as_real()) == 0;
     if (b.is_integral()) return equal_numbers(b, a);
     return a.as_real() == b.as_real();
 }
@@ -31,6 +32,22 @@ bool less_number(const Value& a, const Value& b) {
     if (a.is_integral()) return compare_integer_with_real(a.as_int(), b.as_real()) < 0;
     if (b.is_integral()) return compare_integer_with_real(b.as_int(), a.as_real()) > 0;
     return a.as_real() < b.as_real();
+}
+
+// What makes two values equal without a look into them.
+bool same_object(const Value& a, const Value& b) {
+    if (a.kind() != b.kind()) return false;
+    switch (a.kind()) {
+        case Kind::kNone:
+            return true;
+        case Kind::kBool:
+        case Kind::kInt:
+            return a.as_int() == b.as_int();
+        case Kind::kFloat:
+            return false;
+        default:
+            return a.object() == b.object();
+    }
 }
 
 class Comparer {
@@ -47,6 +64,8 @@ class Comparer {
             case Kind::kNone:
                 return true;
             case Kind::kText:
+                if (a.bytes().size() != b.bytes().size()) return false;
+                INGOT_TRY(heap_.step(a.bytes().size() / 64));
                 return a.bytes() == b.bytes();
             case Kind::kList:
             case Kind::kTuple:
@@ -63,7 +82,10 @@ class Comparer {
     Result<bool> less(const Value& a, const Value& b, std::string_view operation) {
         INGOT_TRY(heap_.step());
         if (a.is_number() && b.is_number()) return less_number(a, b);
-        if (a.is_text() && b.is_text()) return a.bytes() < b.bytes();  // UTF-8 sorts as code points do
+        if (a.is_text() && b.is_text()) {
+            INGOT_TRY(heap_.step(std::min(a.bytes().size(), b.bytes().size()) / 64));
+            return a.bytes() < b.bytes();  // UTF-8 sorts as code points do
+        }
         if (a.is_undefined()) return undefined_error(a);
         if (b.is_undefined()) return undefined_error(b);
         if (a.is_sequence() && a.kind() == b.kind()) {
@@ -79,7 +101,7 @@ class Comparer {
         const Nesting nesting(depth_, heap_.limits().max_depth, "a compared value is");
         INGOT_TRY(nesting.ok);
         for (size_t i = 0; i < a.size(); ++i) {
-            if (identical(a[i], b[i])) continue;
+            if (same_object(a[i], b[i])) continue;
             INGOT_ASSIGN(const bool same, equal(a[i], b[i]));
             if (!same) return false;
         }
@@ -93,7 +115,7 @@ class Comparer {
         for (const Entry& entry : a.entries) {
             INGOT_ASSIGN(const Value* const other, find_key(heap_, b, entry.key));
             if (!other) return false;
-            if (identical(entry.value, *other)) continue;
+            if (same_object(entry.value, *other)) continue;
             INGOT_ASSIGN(const bool same, equal(entry.value, *other));
             if (!same) return false;
         }
@@ -111,7 +133,7 @@ class Comparer {
         const Nesting nesting(depth_, heap_.limits().max_depth, "a compared value is");
         INGOT_TRY(nesting.ok);
         for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
-            if (identical(a[i], b[i])) continue;
+            if (same_object(a[i], b[i])) continue;
             INGOT_ASSIGN(const bool same, equal(a[i], b[i]));
             if (!same) return less(a[i], b[i], operation);
         }
@@ -121,6 +143,11 @@ class Comparer {
     Heap& heap_;
     uint32_t depth_ = 0;
 };
+
+// Keys are compared one after the other.
+uint64_t lookup_cost(size_t entries, const Value& key) {
+    return 1 + entries / 16 + (key.is_text() ? entries * (key.bytes().size() / 64) : 0);
+}
 
 Result<void> check_hashable(const Value& key, uint32_t depth = 0) {
     if (key.is(Kind::kList) || key.is(Kind::kDict) || key.is(Kind::kView)) {
@@ -162,22 +189,9 @@ bool truthy(const Value& value) {
     }
 }
 
+// Whether equal texts are one object is chance in Python; short literals usually are.
 bool identical(const Value& a, const Value& b) {
-    if (a.kind() != b.kind()) return false;
-    switch (a.kind()) {
-        case Kind::kNone:
-            return true;
-        case Kind::kBool:
-        case Kind::kInt:
-            return a.as_int() == b.as_int();
-        case Kind::kFloat:
-            return false;
-        // Whether equal texts are one object is chance in Python; short literals usually are.
-        case Kind::kText:
-            return a.object() == b.object() || a.bytes() == b.bytes();
-        default:
-            return a.object() == b.object();
-    }
+    return same_object(a, b) || (a.is_text() && b.is_text() && a.bytes() == b.bytes());
 }
 
 Result<bool> equal(Heap& heap, const Value& a, const Value& b) {
@@ -196,7 +210,7 @@ const Value* find_key(const Dict& dict, std::string_view key) {
 }
 
 Result<const Value*> find_key(Heap& heap, const Dict& dict, const Value& key) {
-    INGOT_TRY(heap.step(1 + dict.entries.size() / 16));
+    INGOT_TRY(heap.step(lookup_cost(dict.entries.size(), key)));
     if (key.is_text()) return find_key(dict, key.bytes());
     INGOT_TRY(check_hashable(key));
     for (const Entry& entry : dict.entries) {
@@ -208,7 +222,7 @@ Result<const Value*> find_key(Heap& heap, const Dict& dict, const Value& key) {
 
 Result<void> set_key(Heap& heap, std::pmr::vector<Entry>& entries, const Value& key, const Value& value) {
     INGOT_TRY(check_hashable(key));
-    INGOT_TRY(heap.step(1 + entries.size() / 16));
+    INGOT_TRY(heap.step(lookup_cost(entries.size(), key)));
     for (Entry& entry : entries) {
         bool same = false;
         if (entry.key.is_text() && key.is_text()) {
@@ -231,7 +245,7 @@ Result<bool> contains(Heap& heap, const Value& haystack, const Value& needle) {
             return fail(ErrorKind::kInvalidArgument, "'in <string>' requires string as left operand, not {}",
                         type_name(needle));
         }
-        INGOT_TRY(heap.step(haystack.bytes().size() / 64));
+        INGOT_TRY(heap.search(haystack.bytes().size(), needle.bytes().size()));
         return haystack.bytes().find(needle.bytes()) != std::string_view::npos;
     }
     if (haystack.is(Kind::kDict)) {
@@ -244,7 +258,7 @@ Result<bool> contains(Heap& heap, const Value& haystack, const Value& needle) {
     }
     INGOT_ASSIGN(const std::span<const Value> items, items_of(heap, haystack));
     for (const Value& item : items) {
-        if (identical(item, needle)) return true;
+        if (same_object(item, needle)) return true;
         INGOT_ASSIGN(const bool same, equal(heap, item, needle));
         if (same) return true;
     }

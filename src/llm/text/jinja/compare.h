@@ -27,6 +27,6 @@ Result<std::vector<size_t>> sorted_order(Heap& heap, std::span<const Value> keys
 Result<std::span<const Value>> items_of(Heap& heap, const Value& value);
 bool is_iterable(const Value& value);
 // len(); Error where Python has none.
-Result<int64_t> length_of(const Value& value);
+Result<int64_t> length_of(Heap& heap, const Value& value);
 
 }  // namespace ingot::jinja

@@ -29,6 +29,7 @@ Result<Value> Interpreter::eval_node(const Literal& node, Scope&) {
 
 Result<Value> Interpreter::eval_node(const NameExpr& node, Scope& scope) {
     for (const Scope* level = &scope; level; level = level->parent) {
+        INGOT_TRY(heap_.step(level->names.size() / 16));
         for (const auto& [name, value] : level->names) {
             if (name == node.name) return value;
         }

@@ -18,7 +18,7 @@ Values copy(Heap& heap, std::span<const Value> items) {
 }
 
 Result<Value> length(Call& call) {
-    INGOT_ASSIGN(const int64_t count, length_of(call.self));
+    INGOT_ASSIGN(const int64_t count, length_of(call.heap, call.self));
     return Value::integer(count);
 }
 
@@ -209,7 +209,7 @@ Result<Value> batch(Call& call) {
     }
     if (!row.empty()) {
         if (call.args.has(1) && !call.args[1].is(Kind::kNone) && size > static_cast<int64_t>(row.size())) {
-            INGOT_TRY(call.heap.claim(static_cast<uint64_t>(size) * sizeof(Value)));
+            INGOT_TRY(call.heap.claim(static_cast<uint64_t>(size), sizeof(Value)));
             row.resize(static_cast<size_t>(size), call.args[1]);
         }
         out.push_back(call.heap.list(std::move(row)));
@@ -223,7 +223,7 @@ Result<Value> slice(Call& call) {
     if (slices == 0) return fail(ErrorKind::kInvalidArgument, "integer division or modulo by zero");
     Values out = call.heap.values();
     if (slices < 0) return call.heap.iterator(std::move(out));
-    INGOT_TRY(call.heap.claim(static_cast<uint64_t>(slices) * 64));
+    INGOT_TRY(call.heap.claim(static_cast<uint64_t>(slices), 64));
     const auto count = static_cast<size_t>(slices);
     const size_t longer = items.size() % count;
     size_t start = 0;

@@ -110,7 +110,8 @@ Result<Value> indent(Call& call) {
     const bool blank = truthy(call.args[2]);
     const std::string terminated = std::string(text) + '\n';
     const auto lines = split_lines(terminated);
-    INGOT_TRY(call.heap.claim(text.size() + lines.size() * indention.size()));
+    INGOT_TRY(call.heap.claim(lines.size(), indention.size()));
+    INGOT_TRY(call.heap.claim(text.size()));
     std::string out;
     for (size_t i = 0; i < lines.size(); ++i) {
         if (i > 0) out += '\n';

@@ -93,7 +93,7 @@ Result<std::optional<std::string>> json_indent(Heap& heap, const Value& indent) 
     if (indent.missing() || indent.is(Kind::kNone)) return std::nullopt;
     if (indent.is_text()) return std::string(indent.bytes());
     INGOT_ASSIGN(const int64_t width, integer_argument(indent, "tojson: indent"));
-    INGOT_TRY(heap.claim(static_cast<uint64_t>(std::max<int64_t>(width, 0)) * 64));
+    INGOT_TRY(heap.claim(static_cast<uint64_t>(std::max<int64_t>(width, 0)), 64));
     return std::string(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');
 }
 

@@ -1,6 +1,5 @@
-// The format mini-language: one value laid out by a FormatSpec.
+// The format mini-language: reading a FormatSpec, and one value laid out by it.
 #include <algorithm>
-#include <cmath>
 
 #include "llm/text/jinja/format.h"
 #include "llm/text/jinja/print.h"
@@ -13,89 +12,129 @@ bool is_align(char32_t c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// Thousands separators in a run of digits.
-std::string group_digits(std::string_view digits, char separator) {
-    std::string out;
-    for (size_t i = 0; i < digits.size(); ++i) {
-        if (i > 0 && (digits.size() - i) % 3 == 0) out += separator;
-        out += digits[i];
+Result<std::string> format_text(Heap& heap, const FormatSpec& spec, std::string text) {
+    if (spec.type != 0 && spec.type != 's') {
+        return fail(ErrorKind::kInvalidArgument, "Unknown format code '{}' for object of type 'str'",
+                    spec.type);
     }
-    return out;
+    if (spec.sign != 0) {
+        return fail(ErrorKind::kInvalidArgument, "{} not allowed in string format specifier",
+                    spec.sign == ' ' ? "Space" : "Sign");
+    }
+    if (spec.alternate) {
+        return fail(ErrorKind::kInvalidArgument, "Alternate form (#) not allowed in string format specifier");
+    }
+    if (spec.align == '=') {
+        return fail(ErrorKind::kInvalidArgument, "'=' alignment not allowed in string format specifier");
+    }
+    if (spec.grouping != 0) {
+        return fail(ErrorKind::kInvalidArgument, "Cannot specify '{}' with 's'.", spec.grouping);
+    }
+    if (spec.precision >= 0) text.resize(byte_offset(text, static_cast<size_t>(spec.precision)));
+    return lay_out(heap, spec, {}, text, '<');
 }
 
-std::string integer_digits(const FormatSpec& spec, uint64_t magnitude) {
-    switch (spec.type) {
-        case 'x':
-            return (spec.alternate ? "0x" : "") + fmt::format("{:x}", magnitude);
-        case 'X':
-            return (spec.alternate ? "0X" : "") + fmt::format("{:X}", magnitude);
-        case 'o':
-            return (spec.alternate ? "0o" : "") + fmt::format("{:o}", magnitude);
-        case 'b':
-            return (spec.alternate ? "0b" : "") + fmt::format("{:b}", magnitude);
-        default: {
-            const std::string digits = std::to_string(magnitude);
-            return spec.grouping ? group_digits(digits, spec.grouping) : digits;
+class SpecReader {
+  public:
+    explicit SpecReader(std::string_view text) : text_(text) {}
+
+    Result<FormatSpec> run() {
+        FormatSpec spec;
+        fill_and_align(spec);
+        spec.sign = take("+- ");
+        if (take("z") != 0)
+            return fail(ErrorKind::kUnsupported, "the option 'z' of a format isn't supported");
+        spec.alternate = take("#") != 0;
+        spec.zero = take("0") != 0;
+        spec.width = std::max<int64_t>(number(), 0);
+        spec.grouping = take(",_");
+        if (spec.grouping != 0 && pos_ < text_.size() && text_[pos_] == (spec.grouping == ',' ? '_' : ',')) {
+            return fail(ErrorKind::kInvalidArgument, "Cannot specify both ',' and '_'.");
+        }
+        if (take(".") != 0) {
+            spec.precision = number();
+            if (spec.precision < 0)
+                return fail(ErrorKind::kInvalidArgument, "Format specifier missing precision");
+        }
+        if (pos_ < text_.size()) spec.type = text_[pos_++];
+        if (pos_ < text_.size() || spec.width > kMostFormatNumber || spec.precision > kMostFormatNumber) {
+            return fail(ErrorKind::kInvalidArgument, "Invalid format specifier '{}'", text_);
+        }
+        return spec;
+    }
+
+  private:
+    void fill_and_align(FormatSpec& spec) {
+        if (text_.empty()) return;
+        size_t after = 0;
+        const char32_t first = next_char(text_, after);
+        if (after < text_.size() && is_align(static_cast<unsigned char>(text_[after]))) {
+            spec.fill = first;
+            spec.align = text_[after];
+            pos_ = after + 1;
+        } else if (is_align(first)) {
+            spec.align = text_[0];
+            pos_ = 1;
         }
     }
+
+    char take(std::string_view accepted) {
+        if (pos_ < text_.size() && accepted.find(text_[pos_]) != accepted.npos) return text_[pos_++];
+        return 0;
+    }
+
+    // -1 where there is none.
+    int64_t number() {
+        if (pos_ >= text_.size() || !is_digit(text_[pos_])) return -1;
+        int64_t value = 0;
+        for (; pos_ < text_.size() && is_digit(text_[pos_]) && value <= kMostFormatNumber; ++pos_) {
+            value = value * 10 + (text_[pos_] - '0');
+        }
+        return value;
+    }
+
+    std::string_view text_;
+    size_t pos_ = 0;
+};
+
+}  // namespace
+
+Result<void> refuse_markup_format(const Value& pattern) {
+    if (!pattern.text().markup) return {};
+    return fail(ErrorKind::kUnsupported, "formatting escaped text isn't supported");
 }
 
-Result<std::string> real_digits(const FormatSpec& spec, double magnitude) {
-    const int precision = static_cast<int>(spec.precision < 0 ? 6 : spec.precision);
-    std::string digits;
-    switch (spec.type) {
-        case 0:
-            if (spec.precision < 0) {
-                digits = format_float(magnitude);
-                break;
-            }
-            digits = fmt::format("{:.{}g}", magnitude, std::max(precision, 1));
-            if (digits.find_first_of(".en") == digits.npos) digits += ".0";
-            break;
-        case 'f':
-        case 'F':
-            digits = fmt::format("{:.{}f}", magnitude, precision);
-            break;
-        case 'e':
-            digits = fmt::format("{:.{}e}", magnitude, precision);
-            break;
-        case 'E':
-            digits = fmt::format("{:.{}E}", magnitude, precision);
-            break;
-        case 'g':
-            digits = fmt::format("{:.{}g}", magnitude, std::max(precision, 1));
-            break;
-        case 'G':
-            digits = fmt::format("{:.{}G}", magnitude, std::max(precision, 1));
-            break;
-        case '%':
-            digits = fmt::format("{:.{}f}%", magnitude * 100, precision);
-            break;
-        default:
-            return fail(ErrorKind::kInvalidArgument, "Unknown format code '{}' for object of type 'float'",
-                        spec.type);
-    }
-    if (spec.grouping) {
-        const size_t end = std::min(digits.find_first_not_of("0123456789"), digits.size());
-        digits = group_digits(digits.substr(0, end), spec.grouping) + digits.substr(end);
-    }
-    return digits;
+Failure too_wide_format() {
+    return fail(ErrorKind::kLimit, "a width or precision of more than 7 digits");
 }
 
-// `text` widened to spec.width characters; `prefix` (a sign) stays in front of '=' padding.
-Result<std::string> pad(Heap& heap, const FormatSpec& spec, std::string prefix, std::string text,
-                        char default_align) {
-    INGOT_TRY(heap.claim(static_cast<uint64_t>(std::max<int64_t>(spec.width, 0)) * 4 + text.size()));
-    const auto width = static_cast<size_t>(std::max<int64_t>(spec.width, 0));
+Result<int64_t> read_format_number(std::string_view text, size_t& pos) {
+    int64_t number = 0;
+    for (; pos < text.size() && is_digit(text[pos]); ++pos) {
+        number = number * 10 + (text[pos] - '0');
+        if (number > kMostFormatNumber) return too_wide_format();
+    }
+    return number;
+}
+
+Result<FormatSpec> parse_format_spec(std::string_view text) {
+    return SpecReader(text).run();
+}
+
+SpecPadding padding_of(const FormatSpec& spec, char default_align) {
+    char align = spec.align;
+    if (align == 0) align = spec.zero && default_align == '>' ? '=' : default_align;
+    return {spec.fill != 0 ? spec.fill : spec.zero ? U'0' : U' ', align};
+}
+
+Result<std::string> lay_out(Heap& heap, const FormatSpec& spec, const std::string& prefix,
+                            const std::string& text, char default_align) {
+    INGOT_TRY(heap.claim(static_cast<uint64_t>(spec.width), 4));
+    const auto [fill, align] = padding_of(spec, default_align);
+    const auto width = static_cast<size_t>(spec.width);
     const size_t have = prefix.size() + count_chars(text);
     const size_t missing = width > have ? width - have : 0;
-    char align = spec.align ? spec.align : default_align;
-    char32_t fill = spec.fill;
-    if (spec.zero && !spec.align) {
-        align = '=';
-        fill = U'0';
-    }
-    const auto filling = [&](size_t count) {
+    const auto filling = [fill = fill](size_t count) {
         std::string out;
         for (size_t i = 0; i < count; ++i) append_char(out, fill);
         return out;
@@ -112,106 +151,19 @@ Result<std::string> pad(Heap& heap, const FormatSpec& spec, std::string prefix, 
     }
 }
 
-std::string sign_of(const FormatSpec& spec, bool negative) {
-    if (negative) return "-";
-    return spec.sign == '-' ? std::string() : std::string(1, spec.sign);
-}
-
-Result<std::string> format_number(Heap& heap, const FormatSpec& spec, const Value& value) {
-    const bool real =
-        value.is(Kind::kFloat) ||
-        (spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos);
-    if (real) {
-        if (spec.precision > 1000)
-            return fail(ErrorKind::kLimit, "a precision of {}, at most 1000 accepted", spec.precision);
-        const double number = value.as_real();
-        INGOT_ASSIGN(std::string digits, real_digits(spec, std::abs(number)));
-        return pad(heap, spec, sign_of(spec, std::signbit(number)), std::move(digits), '>');
-    }
-    const int64_t number = value.as_int();
-    if (spec.type == 'c') {
-        if (number < 0 || number > 0x10FFFF || (number >= 0xD800 && number < 0xE000)) {
-            return fail(ErrorKind::kInvalidArgument, "%c arg not in range(0x110000)");
-        }
-        std::string text;
-        append_char(text, static_cast<char32_t>(number));
-        return pad(heap, spec, {}, std::move(text), '>');
-    }
-    if (spec.type != 0 && std::string_view("dxXobn").find(spec.type) == std::string_view::npos) {
-        return fail(ErrorKind::kInvalidArgument, "Unknown format code '{}' for object of type 'int'",
-                    spec.type);
-    }
-    const auto magnitude = number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
-    std::string digits = integer_digits(spec, magnitude);
-    if (spec.precision > static_cast<int64_t>(digits.size())) {
-        INGOT_TRY(heap.claim(static_cast<uint64_t>(spec.precision)));
-        digits.insert(0, static_cast<size_t>(spec.precision) - digits.size(), '0');
-    }
-    return pad(heap, spec, sign_of(spec, number < 0), std::move(digits), '>');
-}
-
-}  // namespace
-
-Result<FormatSpec> parse_format_spec(std::string_view text) {
-    FormatSpec spec;
-    size_t pos = 0;
-    if (!text.empty()) {
-        size_t after = 0;
-        const char32_t first = next_char(text, after);
-        if (after < text.size() && is_align(static_cast<unsigned char>(text[after]))) {
-            spec.fill = first;
-            spec.align = text[after];
-            pos = after + 1;
-        } else if (is_align(first)) {
-            spec.align = text[0];
-            pos = 1;
-        }
-    }
-    const auto take = [&](std::string_view accepted) -> char {
-        if (pos < text.size() && accepted.find(text[pos]) != accepted.npos) return text[pos++];
-        return 0;
-    };
-    const auto number = [&](int64_t& out) {
-        for (out = 0; pos < text.size() && text[pos] >= '0' && text[pos] <= '9' && out < 10'000'000; ++pos) {
-            out = out * 10 + (text[pos] - '0');
-        }
-    };
-    if (const char sign = take("+- ")) spec.sign = sign;
-    spec.alternate = take("#") != 0;
-    spec.zero = take("0") != 0;
-    number(spec.width);
-    spec.grouping = take(",_");
-    if (take(".")) {
-        if (pos >= text.size() || text[pos] < '0' || text[pos] > '9') {
-            return fail(ErrorKind::kInvalidArgument, "Format specifier missing precision");
-        }
-        number(spec.precision);
-    }
-    if (pos < text.size()) spec.type = text[pos++];
-    if (pos < text.size() || spec.width >= 10'000'000) {
-        return fail(ErrorKind::kInvalidArgument, "Invalid format specifier '{}'", text);
-    }
-    return spec;
-}
-
 Result<std::string> format_value(Heap& heap, const FormatSpec& spec, const Value& value) {
-    if (value.is(Kind::kInt) || value.is(Kind::kFloat) ||
-        (value.is(Kind::kBool) && spec.type != 0 && spec.type != 's')) {
+    if (value.is(Kind::kInt) || value.is(Kind::kFloat)) return format_number(heap, spec, value);
+    const bool plain = spec == FormatSpec{};
+    if (value.is(Kind::kBool) && !plain) {
+        if (spec.type == 's') {
+            return fail(ErrorKind::kInvalidArgument, "Unknown format code 's' for object of type 'bool'");
+        }
         return format_number(heap, spec, value);
     }
-    const bool plain = value.is_text() || (value.is(Kind::kBool) && spec.width == 0);
     INGOT_ASSIGN(std::string text, to_text(heap, value));
-    const bool empty_spec = spec.width == 0 && spec.precision < 0 && spec.type == 0 && spec.align == 0;
-    if (!plain && !empty_spec) {
-        return fail(ErrorKind::kInvalidArgument, "unsupported format string passed to {}.__format__",
-                    type_name(value));
-    }
-    if (spec.type != 0 && spec.type != 's') {
-        return fail(ErrorKind::kInvalidArgument, "Unknown format code '{}' for object of type 'str'",
-                    spec.type);
-    }
-    if (spec.precision >= 0) text.resize(byte_offset(text, static_cast<size_t>(spec.precision)));
-    return pad(heap, spec, {}, std::move(text), '<');
+    if (value.is_text() || plain) return format_text(heap, spec, std::move(text));
+    return fail(ErrorKind::kInvalidArgument, "unsupported format string passed to {}.__format__",
+                type_name(value));
 }
 
 }  // namespace ingot::jinja

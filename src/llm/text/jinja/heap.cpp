@@ -8,8 +8,10 @@
 namespace ingot::jinja {
 
 int64_t Range::length() const {
-    if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
-    return start > stop ? (start - stop - 1) / -step + 1 : 0;
+    // Unsigned: the distance of two bounds and the size of a step may be more than an int64_t holds.
+    const auto distance = [](int64_t from, int64_t to) { return uint64_t(to) - uint64_t(from); };
+    if (step > 0) return start < stop ? int64_t((distance(start, stop) - 1) / uint64_t(step)) + 1 : 0;
+    return start > stop ? int64_t((distance(stop, start) - 1) / distance(step, 0)) + 1 : 0;
 }
 
 Heap::Heap(const ChatTemplateLimits& limits) : limits_(limits), arena_(&system_) {}
@@ -26,7 +28,16 @@ Result<void> Heap::step(uint64_t cost) {
     return {};
 }
 
-Result<void> Heap::claim(uint64_t bytes) {
+Result<void> Heap::search(uint64_t bytes, uint64_t needle_bytes) {
+    return step((1 + bytes / 64) * (1 + needle_bytes / 64));
+}
+
+Result<void> Heap::claim(uint64_t count, uint64_t unit_bytes) {
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(count, unit_bytes, &bytes)) {
+        return fail(ErrorKind::kLimit, "the template builds a value of {} x {} bytes, at most {} accepted",
+                    count, unit_bytes, limits_.max_output_bytes);
+    }
     if (bytes > limits_.max_output_bytes) {
         return fail(ErrorKind::kLimit, "the template builds a value of {} bytes, at most {} accepted", bytes,
                     limits_.max_output_bytes);

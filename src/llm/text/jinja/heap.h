@@ -35,8 +35,11 @@ class Heap {
 
     // Accounts for `cost` units of work. kLimit once steps or memory are used up.
     Result<void> step(uint64_t cost = 1);
-    // To be called before something of this size is built in one go; kLimit if it is too large.
-    Result<void> claim(uint64_t bytes);
+    // Looking for `needle_bytes` in `bytes`: as much work as text that repeats itself makes of it.
+    Result<void> search(uint64_t bytes, uint64_t needle_bytes);
+    // To be called before something of `count` units is built in one go; kLimit if it is too large. Counts
+    // come from templates, and their product may be more than 64 bits hold.
+    Result<void> claim(uint64_t count, uint64_t unit_bytes = 1);
     const ChatTemplateLimits& limits() const { return limits_; }
 
     template <typename T>

@@ -112,7 +112,7 @@ class Interpreter {
     Result<void> bind_macro(const Macro& macro, const Arguments& arguments, Scope& scope);
 
     Scope& inner(Scope& scope);
-    static void set(Scope& scope, std::string_view name, const Value& value);
+    Result<void> set(Scope& scope, std::string_view name, const Value& value);
 
     Heap& heap_;
     std::tm now_;

@@ -55,23 +55,23 @@ Result<std::span<const Value>> items_of(Heap& heap, const Value& value) {
     Values* items = heap.make(heap.values());
     switch (value.kind()) {
         case Kind::kText:
-            INGOT_TRY(heap.claim(value.bytes().size() * (sizeof(Value) + sizeof(Text))));
+            INGOT_TRY(heap.claim(value.bytes().size(), sizeof(Value) + sizeof(Text)));
             for (const std::string_view c : split_chars(value.bytes())) {
                 items->push_back(heap.borrowed(c, value.text().markup));
             }
             break;
         case Kind::kDict:
-            INGOT_TRY(heap.claim(value.dict().entries.size() * sizeof(Value)));
+            INGOT_TRY(heap.claim(value.dict().entries.size(), sizeof(Value)));
             for (const Entry& entry : value.dict().entries) items->push_back(entry.key);
             break;
         case Kind::kRange: {
             const int64_t length = value.range().length();
-            INGOT_TRY(heap.claim(static_cast<uint64_t>(length) * sizeof(Value)));
+            INGOT_TRY(heap.claim(static_cast<uint64_t>(length), sizeof(Value)));
             for (int64_t i = 0; i < length; ++i) items->push_back(value.range().at(i));
             break;
         }
         case Kind::kView:
-            INGOT_TRY(heap.claim(value.view().dict->entries.size() * sizeof(Value)));
+            INGOT_TRY(heap.claim(value.view().dict->entries.size(), sizeof(Value)));
             for (const Entry& entry : value.view().dict->entries) {
                 items->push_back(view_item(heap, value.view().part, entry));
             }
@@ -84,11 +84,12 @@ Result<std::span<const Value>> items_of(Heap& heap, const Value& value) {
     return std::span<const Value>(*items);
 }
 
-Result<int64_t> length_of(const Value& value) {
+Result<int64_t> length_of(Heap& heap, const Value& value) {
     switch (value.kind()) {
         case Kind::kUndefined:
             return 0;
         case Kind::kText:
+            INGOT_TRY(heap.step(value.bytes().size() / 64));
             return static_cast<int64_t>(count_chars(value.bytes()));
         case Kind::kList:
         case Kind::kTuple:

@@ -7,6 +7,7 @@
 #include "llm/text/jinja/compare.h"
 #include "llm/text/jinja/print.h"
 #include "llm/text/jinja/unicode.h"
+#include "llm/text/utf8.h"
 
 namespace ingot::jinja {
 namespace {
@@ -174,9 +175,9 @@ class JsonWriter {
 };
 
 Result<Value> borrow_text(Heap& heap, std::string_view text) {
-    if (const size_t bad = find_invalid_utf8(text); bad != text.npos) {
+    if (const auto bad = find_invalid_utf8(text)) {
         return fail(ErrorKind::kInvalidArgument,
-                    "a text given to the chat template isn't valid UTF-8 at byte {}", bad);
+                    "a text given to the chat template isn't valid UTF-8 at byte {}", *bad);
     }
     return heap.borrowed(text);
 }

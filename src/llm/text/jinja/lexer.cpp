@@ -1,9 +1,11 @@
 #include "llm/text/jinja/lexer.h"
 
 #include <charconv>
+#include <cstdlib>
 
 #include "llm/text/jinja/string_literal.h"
 #include "llm/text/jinja/unicode.h"
+#include "llm/text/utf8.h"
 
 namespace ingot::jinja {
 namespace {
@@ -296,7 +298,7 @@ class Lexer {
             return integer(digits_text, 10);
         }
         Token& token = push(TokenKind::kFloat, digits_text);
-        std::from_chars(digits_text.data(), digits_text.data() + digits_text.size(), token.real);
+        token.real = std::strtod(digits_text.c_str(), nullptr);  // infinite or 0 where Python's is
         return {};
     }
 
@@ -352,8 +354,8 @@ Result<std::vector<Token>> tokenize(std::string_view source) {
         return fail(ErrorKind::kLimit, "the template has {} bytes, at most {} accepted", source.size(),
                     kLargestTemplate);
     }
-    if (const size_t bad = find_invalid_utf8(source); bad != source.npos) {
-        return fail(ErrorKind::kCorrupt, "the template isn't valid UTF-8 at byte {}", bad);
+    if (const auto bad = find_invalid_utf8(source)) {
+        return fail(ErrorKind::kCorrupt, "the template isn't valid UTF-8 at byte {}", *bad);
     }
     const std::string text = normalize(source);
     return Lexer(text).run();

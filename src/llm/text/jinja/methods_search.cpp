@@ -16,8 +16,9 @@ struct Window {
     bool valid;     // false if start lies behind the end of the text
 };
 
-Result<Window> window(const Call& call, size_t first_argument) {
+Result<Window> window(Call& call, size_t first_argument) {
     const std::string_view text = call.self.bytes();
+    INGOT_TRY(call.heap.step(text.size() / 64));
     const auto length = static_cast<int64_t>(count_chars(text));
     int64_t bounds[2] = {0, length};
     for (size_t i = 0; i < 2; ++i) {
@@ -34,9 +35,10 @@ Result<Window> window(const Call& call, size_t first_argument) {
     return Window{text.substr(from, to - from), bounds[0], true};
 }
 
-Result<int64_t> position_of(const Call& call, bool from_right) {
+Result<int64_t> position_of(Call& call, bool from_right) {
     INGOT_ASSIGN(const std::string_view what, text_argument(call.args[0], "find: the substring"));
     INGOT_ASSIGN(const Window in, window(call, 1));
+    INGOT_TRY(call.heap.search(in.text.size(), what.size()));
     const size_t found = from_right ? in.text.rfind(what) : in.text.find(what);
     if (!in.valid || found == in.text.npos) return -1;
     return in.start + static_cast<int64_t>(count_chars(in.text.substr(0, found)));
@@ -69,6 +71,7 @@ Result<Value> count(Call& call) {
     INGOT_ASSIGN(const std::string_view what, text_argument(call.args[0], "count: the substring"));
     INGOT_ASSIGN(const Window in, window(call, 1));
     if (!in.valid) return Value::integer(0);
+    INGOT_TRY(call.heap.search(in.text.size(), what.size()));
     if (what.empty()) return Value::integer(static_cast<int64_t>(count_chars(in.text)) + 1);
     int64_t times = 0;
     for (size_t at = 0; (at = in.text.find(what, at)) != in.text.npos; at += what.size()) ++times;
@@ -88,6 +91,7 @@ Result<Value> starts_or_ends(Call& call, bool starts) {
     }
     for (const Value& item : what.sequence().items) {
         INGOT_ASSIGN(const std::string_view affix, text_argument(item, "an item of the tuple"));
+        INGOT_TRY(call.heap.step(affix.size() / 64));
         if (matches(affix)) return Value::boolean(true);
     }
     return Value::boolean(false);
@@ -102,16 +106,19 @@ Result<Value> endswith(Call& call) {
 
 template <CharClass Class>
 Result<Value> all_are(Call& call) {
+    INGOT_TRY(call.heap.step(call.self.bytes().size() / 64));
     return Value::boolean(all_chars_are(call.self.bytes(), Class));
 }
 
 Result<Value> is_printable(Call& call) {
+    INGOT_TRY(call.heap.step(call.self.bytes().size() / 64));
     return Value::boolean(call.self.bytes().empty() ||
                           all_chars_are(call.self.bytes(), CharClass::kPrintable));
 }
 
 Result<Value> is_ascii(Call& call) {
     const std::string_view text = call.self.bytes();
+    INGOT_TRY(call.heap.step(text.size() / 64));
     return Value::boolean(
         std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
 }
@@ -119,6 +126,7 @@ Result<Value> is_ascii(Call& call) {
 // Some letter is of the case, and none is of the other.
 Result<Value> is_case(Call& call, CharClass wanted, CharClass other) {
     const std::string_view text = call.self.bytes();
+    INGOT_TRY(call.heap.step(text.size() / 64));
     bool any = false;
     for (size_t i = 0; i < text.size();) {
         const char32_t code = next_char(text, i);
@@ -138,6 +146,7 @@ Result<Value> is_upper(Call& call) {
 // Upper case only at the beginning of words, lower case only inside of them.
 Result<Value> is_title(Call& call) {
     const std::string_view text = call.self.bytes();
+    INGOT_TRY(call.heap.step(text.size() / 64));
     bool inside = false;
     bool any = false;
     for (size_t i = 0; i < text.size();) {

@@ -39,18 +39,25 @@ std::string swap_case(std::string_view text) {
         const size_t start = i;
         const char32_t code = next_char(text, i);
         const std::string_view one = text.substr(start, i - start);
-        out += char_is(code, CharClass::kUpper) ? to_lower(one) : to_upper(one);
+        if (char_is(code, CharClass::kUpper))
+            out += to_lower(one);
+        else if (char_is(code, CharClass::kLower))
+            out += to_upper(one);
+        else
+            out += one;
     }
     return out;
 }
 
-// str.title: words are runs of letters.
+// str.title: words are runs of letters that have a case.
 std::string title_letters(std::string_view text) {
     std::string out;
     bool inside = false;
     for (size_t i = 0; i < text.size();) {
         const size_t start = i;
-        const bool letter = char_is(next_char(text, i), CharClass::kAlpha);
+        const char32_t code = next_char(text, i);
+        const bool letter = char_is(code, CharClass::kLower) || char_is(code, CharClass::kUpper) ||
+                            char_is(code, CharClass::kTitle);
         const std::string_view one = text.substr(start, i - start);
         out += inside ? to_lower(one) : to_capitalized(one);
         inside = letter;
@@ -102,6 +109,25 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view s
     return parts;
 }
 
+size_t first_word_end(std::string_view text) {
+    for (size_t i = 0; i < text.size();) {
+        const size_t start = i;
+        if (char_is(next_char(text, i), CharClass::kSpace)) return start;
+    }
+    return text.size();
+}
+
+size_t last_word_start(std::string_view text) {
+    size_t end = text.size();
+    while (end > 0) {
+        const size_t start = last_char_start(text.substr(0, end));
+        size_t i = start;
+        if (char_is(next_char(text, i), CharClass::kSpace)) return end;
+        end = start;
+    }
+    return 0;
+}
+
 // The same at runs of white space; no piece is empty.
 std::vector<std::string_view> split_at_space(std::string_view text, int64_t limit, bool from_right) {
     std::vector<std::string_view> parts;
@@ -111,13 +137,7 @@ std::vector<std::string_view> split_at_space(std::string_view text, int64_t limi
             parts.push_back(text);
             break;
         }
-        size_t cut = from_right ? 0 : text.size();
-        for (size_t i = 0; i < text.size();) {
-            const size_t start = i;
-            if (!char_is(next_char(text, i), CharClass::kSpace)) continue;
-            cut = from_right ? i : start;
-            if (!from_right) break;
-        }
+        const size_t cut = from_right ? last_word_start(text) : first_word_end(text);
         parts.push_back(from_right ? text.substr(cut) : text.substr(0, cut));
         text = from_right ? strip_right(text.substr(0, cut)) : strip_left(text.substr(cut));
     }
@@ -138,13 +158,10 @@ Result<Value> split_from(Call& call, bool from_right) {
         INGOT_ASSIGN(limit, integer_argument(call.args[1], "split: maxsplit"));
     }
     INGOT_TRY(call.heap.step(1 + self_text(call).size() / 64));
-    if (absent(call.args[0])) {
-        // Cutting from the right looks at the whole text for each piece.
-        if (from_right) INGOT_TRY(call.heap.step(self_text(call).size() * self_text(call).size() / 1024));
-        return texts(call, split_at_space(self_text(call), limit, from_right));
-    }
+    if (absent(call.args[0])) return texts(call, split_at_space(self_text(call), limit, from_right));
     INGOT_ASSIGN(const std::string_view separator, text_argument(call.args[0], "split: sep"));
     if (separator.empty()) return fail(ErrorKind::kInvalidArgument, "empty separator");
+    INGOT_TRY(call.heap.search(self_text(call).size(), separator.size()));
     return texts(call, split_at(self_text(call), separator, limit, from_right));
 }
 
@@ -163,6 +180,7 @@ Result<Value> partition_from(Call& call, bool from_right) {
     INGOT_ASSIGN(const std::string_view separator, text_argument(call.args[0], "partition: sep"));
     if (separator.empty()) return fail(ErrorKind::kInvalidArgument, "empty separator");
     const std::string_view text = self_text(call);
+    INGOT_TRY(call.heap.search(text.size(), separator.size()));
     const size_t found = from_right ? text.rfind(separator) : text.find(separator);
     std::string_view parts[3] = {text, {}, {}};
     if (found != text.npos) {
@@ -247,9 +265,9 @@ Result<Value> zfill(Call& call) {
     INGOT_ASSIGN(const int64_t width, integer_argument(call.args[0], "zfill: width"));
     const std::string_view text = self_text(call);
     const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
-    INGOT_ASSIGN(
-        const std::string padded_text,
-        pad_text(call.heap, text.substr(sign), width - static_cast<int64_t>(sign), U'0', Padding::kLeft));
+    const int64_t rest = std::max<int64_t>(width, 1) - static_cast<int64_t>(sign);
+    INGOT_ASSIGN(const std::string padded_text,
+                 pad_text(call.heap, text.substr(sign), rest, U'0', Padding::kLeft));
     return call.heap.text(std::string(text.substr(0, sign)) + padded_text);
 }
 

@@ -25,11 +25,12 @@ std::optional<std::string> without_underscores(std::string_view text) {
 
 }  // namespace
 
-Result<std::optional<int64_t>> parse_integer(std::string_view text, int64_t base) {
+Result<std::optional<int64_t>> parse_integer(std::string_view written, int64_t base) {
     if (base != 0 && (base < 2 || base > 36)) {
         return fail(ErrorKind::kInvalidArgument, "int() base must be >= 2 and <= 36, or 0, not {}", base);
     }
-    text = strip_right(strip_left(text));
+    const std::string ascii = ascii_digits(written);
+    std::string_view text = strip_right(strip_left(ascii));
     const bool negative = text.starts_with('-');
     if (negative || text.starts_with('+')) text.remove_prefix(1);
     const auto prefixed = [&](char letter, int64_t radix) {
@@ -59,7 +60,8 @@ Result<std::optional<int64_t>> parse_integer(std::string_view text, int64_t base
 }
 
 std::optional<double> parse_real(std::string_view text) {
-    const auto digits = without_underscores(strip_right(strip_left(text)));
+    const std::string ascii = ascii_digits(text);
+    const auto digits = without_underscores(strip_right(strip_left(ascii)));
     if (!digits || digits->empty()) return std::nullopt;
     std::string_view rest = *digits;
     const bool negative = rest[0] == '-';

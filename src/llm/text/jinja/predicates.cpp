@@ -86,6 +86,7 @@ Result<Value> divisible_by(Call& call) {
 }
 
 Result<Value> same_as(Call& call) {
+    if (call.self.is_text()) INGOT_TRY(call.heap.step(call.self.bytes().size() / 64));
     return Value::boolean(identical(call.self, call.args[0]));
 }
 

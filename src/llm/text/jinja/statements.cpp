@@ -28,14 +28,13 @@ Scope& Interpreter::inner(Scope& scope) {
     return *heap_.make(Scope{&scope, std::pmr::vector<std::pair<std::string_view, Value>>(heap_.arena())});
 }
 
-void Interpreter::set(Scope& scope, std::string_view name, const Value& value) {
+Result<void> Interpreter::set(Scope& scope, std::string_view name, const Value& value) {
+    INGOT_TRY(heap_.step(scope.names.size() / 16));
     for (auto& [key, held] : scope.names) {
-        if (key == name) {
-            held = value;
-            return;
-        }
+        if (key == name) return held = value, Result<void>{};
     }
     scope.names.emplace_back(name, value);
+    return {};
 }
 
 Result<void> Interpreter::write(std::string_view text) {
@@ -99,10 +98,7 @@ Result<void> Interpreter::assign(const Target& target, const Value& value, Scope
         for (size_t i = 0; i < items.size(); ++i) INGOT_TRY(assign(target.parts[i], items[i], scope));
         return {};
     }
-    if (target.attribute.empty()) {
-        set(scope, target.name, value);
-        return {};
-    }
+    if (target.attribute.empty()) return set(scope, target.name, value);
     INGOT_ASSIGN(const Value owner, eval_node(NameExpr{target.name}, scope));
     if (!owner.is(Kind::kNamespace)) {
         return fail(ErrorKind::kInvalidArgument, "cannot assign attribute on non-namespace object");
@@ -112,6 +108,7 @@ Result<void> Interpreter::assign(const Target& target, const Value& value, Scope
                     "cannot store the underscore-prefixed attribute '{}' on a namespace", target.attribute);
     }
     auto& names = owner.name_space().names;
+    INGOT_TRY(heap_.step(names.size() / 16));
     for (auto& [key, held] : names) {
         if (key == target.attribute) return held = value, Result<void>{};
     }
@@ -176,7 +173,7 @@ Result<Interpreter::Flow> Interpreter::run_loop(const ForStatement& node, Scope&
     for (; loop->index < items.size(); ++loop->index) {
         INGOT_TRY(heap_.step());
         Scope& iteration = inner(scope);
-        set(iteration, "loop", Value(Kind::kLoop, loop));
+        INGOT_TRY(set(iteration, "loop", Value(Kind::kLoop, loop)));
         INGOT_TRY(assign(node.target, items[loop->index], iteration));
         INGOT_ASSIGN(const Flow flow, run_body(node.body, iteration));
         if (flow == Flow::kBreak) break;
@@ -204,7 +201,7 @@ Result<Interpreter::Flow> Interpreter::run_node(const FilterBlockStatement& node
 }
 
 Result<Interpreter::Flow> Interpreter::run_node(const MacroStatement& node, Scope& scope) {
-    set(scope, node.macro->name, Value(Kind::kMacro, heap_.make(Macro{node.macro.get(), &scope})));
+    INGOT_TRY(set(scope, node.macro->name, Value(Kind::kMacro, heap_.make(Macro{node.macro.get(), &scope}))));
     return Flow::kNext;
 }
 

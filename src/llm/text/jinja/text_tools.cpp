@@ -8,8 +8,9 @@ namespace ingot::jinja {
 
 Result<std::string> pad_text(Heap& heap, std::string_view text, int64_t width, char32_t fill, Padding side) {
     const auto length = static_cast<int64_t>(count_chars(text));
-    const int64_t missing = std::max<int64_t>(width - length, 0);
-    INGOT_TRY(heap.claim(text.size() + static_cast<uint64_t>(missing) * 4));
+    const int64_t missing = width > length ? width - length : 0;
+    INGOT_TRY(heap.claim(static_cast<uint64_t>(missing), 4));
+    INGOT_TRY(heap.claim(text.size()));
     int64_t left = missing;
     if (side == Padding::kRight) left = 0;
     if (side == Padding::kBoth) left = missing / 2 + (missing & width & 1);
@@ -25,7 +26,7 @@ Result<std::string> replace_text(Heap& heap, std::string_view text, std::string_
     std::string out;
     const auto budget = [&]() -> Result<void> { return heap.claim(out.size()); };
     size_t pos = 0;
-    INGOT_TRY(heap.step(text.size() / 64));
+    INGOT_TRY(heap.search(text.size(), from.size()));
     for (uint64_t done = 0; count < 0 || done < static_cast<uint64_t>(count); ++done) {
         size_t found = from.empty() ? pos : text.find(from, pos);
         if (found == text.npos) break;

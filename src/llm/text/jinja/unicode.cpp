@@ -1,5 +1,7 @@
 #include "llm/text/jinja/unicode.h"
 
+#include <algorithm>
+
 #include <utf8proc.h>
 
 namespace ingot::jinja {
@@ -36,6 +38,17 @@ bool is_numeric(utf8proc_category_t c) {
     return c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO;
 }
 
+bool is_decimal(char32_t code) {
+    return category(code) == UTF8PROC_CATEGORY_ND;
+}
+
+// Unicode encodes the decimal digits of a script next to each other, from 0 to 9.
+char32_t decimal_value(char32_t code) {
+    char32_t before = 0;
+    while (is_decimal(code - before - 1)) ++before;
+    return before % 10;
+}
+
 bool is_printable(char32_t code) {
     switch (category(code)) {
         case UTF8PROC_CATEGORY_CN:
@@ -68,6 +81,30 @@ char32_t upper_char(char32_t c) {
     return static_cast<char32_t>(utf8proc_toupper(static_cast<int32_t>(c)));
 }
 
+char32_t title_char(char32_t c) {
+    return static_cast<char32_t>(utf8proc_totitle(static_cast<int32_t>(c)));
+}
+
+struct Folded {
+    char32_t chars[4];
+    size_t size = 0;
+};
+
+// The letters that a lower- or title-case character is made of, where Unicode (SpecialCasing) has no single
+// upper-case one for it: those of its full case folding. Of all others none.
+Folded several_letters(char32_t code) {
+    Folded folded{};
+    if (code < 0x80 || category(code) == UTF8PROC_CATEGORY_LU) return folded;
+    utf8proc_int32_t chars[4];
+    int boundary = 0;
+    const auto size = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), chars, std::size(chars),
+                                              UTF8PROC_CASEFOLD, &boundary);
+    if (size < 2 || size > static_cast<utf8proc_ssize_t>(std::size(chars))) return folded;
+    folded.size = static_cast<size_t>(size);
+    std::copy_n(chars, folded.size, folded.chars);
+    return folded;
+}
+
 bool contains_char(std::string_view chars, char32_t code) {
     for (size_t i = 0; i < chars.size();) {
         if (next_char(chars, i) == code) return true;
@@ -80,22 +117,6 @@ bool strippable(char32_t code, const std::string_view* chars) {
 }
 
 }  // namespace
-
-size_t find_invalid_utf8(std::string_view text) {
-    for (size_t i = 0; i < text.size();) {
-        const auto lead = static_cast<unsigned char>(text[i]);
-        if (lead < 0x80) {
-            ++i;
-            continue;
-        }
-        utf8proc_int32_t code = 0;
-        const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + i),
-                                             static_cast<utf8proc_ssize_t>(text.size() - i), &code);
-        if (length <= 0) return i;
-        i += static_cast<size_t>(length);
-    }
-    return std::string_view::npos;
-}
 
 char32_t next_char(std::string_view text, size_t& offset) {
     const auto byte = [&](size_t i) {
@@ -147,7 +168,7 @@ bool char_is(char32_t code, CharClass what) {
         case CharClass::kAlpha:
             return is_alpha(c);
         case CharClass::kDecimal:
-            return c == UTF8PROC_CATEGORY_ND;
+            return is_decimal(code);
         case CharClass::kDigit:  // superscripts and the circled digits count as digits too
             return c == UTF8PROC_CATEGORY_ND || code == 0xB2 || code == 0xB3 || code == 0xB9 ||
                    (code >= 0x2070 && code <= 0x2089 && c == UTF8PROC_CATEGORY_NO) ||
@@ -159,9 +180,9 @@ bool char_is(char32_t code, CharClass what) {
         case CharClass::kSpace:
             return is_space(code);
         case CharClass::kLower:
-            return utf8proc_islower(static_cast<int32_t>(code)) != 0;
+            return c == UTF8PROC_CATEGORY_LL || utf8proc_islower(static_cast<int32_t>(code)) != 0;
         case CharClass::kUpper:
-            return utf8proc_isupper(static_cast<int32_t>(code)) != 0;
+            return c == UTF8PROC_CATEGORY_LU || utf8proc_isupper(static_cast<int32_t>(code)) != 0;
         case CharClass::kTitle:
             return c == UTF8PROC_CATEGORY_LT;
         case CharClass::kPrintable:
@@ -179,6 +200,12 @@ bool all_chars_are(std::string_view text, CharClass what) {
     return !text.empty();
 }
 
+size_t last_char_start(std::string_view text) {
+    size_t start = text.size() - 1;
+    while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) --start;
+    return start;
+}
+
 std::string_view strip_left(std::string_view text, const std::string_view* chars) {
     for (size_t i = 0; i < text.size();) {
         const size_t start = i;
@@ -189,13 +216,17 @@ std::string_view strip_left(std::string_view text, const std::string_view* chars
 
 std::string_view strip_right(std::string_view text, const std::string_view* chars) {
     while (!text.empty()) {
-        size_t start = text.size() - 1;
-        while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) --start;
+        const size_t start = last_char_start(text);
         size_t offset = start;
         if (!strippable(next_char(text, offset), chars)) break;
         text = text.substr(0, start);
     }
     return text;
+}
+
+std::string ascii_digits(std::string_view text) {
+    return map_chars(text,
+                     [](char32_t c) { return c < 0x80 || !is_decimal(c) ? c : U'0' + decimal_value(c); });
 }
 
 std::string to_lower(std::string_view text) {
@@ -207,8 +238,7 @@ std::string to_lower(std::string_view text) {
             out += "i\u0307";
         } else if (code == 0x3A3) {  // a final sigma looks different
             const bool after_letter = start > 0 && [&] {
-                size_t back = start - 1;
-                while (back > 0 && (static_cast<unsigned char>(text[back]) & 0xC0) == 0x80) --back;
+                size_t back = last_char_start(text.substr(0, start));
                 return char_is(next_char(text, back), CharClass::kAlpha);
             }();
             size_t ahead = i;
@@ -226,16 +256,9 @@ std::string to_upper(std::string_view text) {
     out.reserve(text.size());
     for (size_t i = 0; i < text.size();) {
         const char32_t code = next_char(text, i);
-        if (code == 0xDF) {
-            out += "SS";
-        } else if (code >= 0xFB00 && code <= 0xFB06) {
-            static constexpr const char* kLigatures[] = {"FF", "FI", "FL", "FFI", "FFL", "ST", "ST"};
-            out += kLigatures[code - 0xFB00];
-        } else if (code == 0x149) {
-            out += "\u02BCN";
-        } else {
-            append_char(out, upper_char(code));
-        }
+        const Folded folded = several_letters(code);
+        if (folded.size == 0) append_char(out, upper_char(code));
+        for (size_t k = 0; k < folded.size; ++k) append_char(out, upper_char(folded.chars[k]));
     }
     return out;
 }
@@ -256,10 +279,15 @@ std::string to_capitalized(std::string_view text) {
     size_t first_end = 0;
     const char32_t first = next_char(text, first_end);
     std::string out;
-    if (first == 0xDF) {
-        out = "Ss";
-    } else {
-        append_char(out, static_cast<char32_t>(utf8proc_totitle(static_cast<int32_t>(first))));
+    const char32_t title = title_char(first);
+    const Folded folded = category(title) == UTF8PROC_CATEGORY_LT ? Folded{} : several_letters(first);
+    if (folded.size == 0) append_char(out, title);
+    bool done = false;  // only the first one that has a case
+    for (size_t k = 0; k < folded.size; ++k) {
+        const char32_t one = done ? folded.chars[k] : title_char(folded.chars[k]);
+        // The iota that a Greek vowel has below it stays there.
+        append_char(out, done && one == 0x3B9 ? 0x345 : one);
+        done |= one != folded.chars[k];
     }
     return out + to_lower(text.substr(first_end));
 }

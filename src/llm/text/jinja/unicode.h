@@ -9,15 +9,13 @@
 
 namespace ingot::jinja {
 
-// Offset of the first byte that breaks UTF-8 (surrogates included), or npos.
-size_t find_invalid_utf8(std::string_view text);
-
 // Reads the code point at `offset` and moves past it.
 char32_t next_char(std::string_view text, size_t& offset);
 void append_char(std::string& out, char32_t code);
 size_t count_chars(std::string_view text);
 // Byte offset of character `index`; text.size() for index == count_chars(text).
 size_t byte_offset(std::string_view text, size_t index);
+size_t last_char_start(std::string_view text);  // of text that isn't empty
 std::vector<std::string_view> split_chars(std::string_view text);
 
 enum class CharClass {
@@ -44,6 +42,9 @@ bool all_chars_are(std::string_view text, CharClass what);
 // With `chars` empty: white space as Python defines it.
 std::string_view strip_left(std::string_view text, const std::string_view* chars = nullptr);
 std::string_view strip_right(std::string_view text, const std::string_view* chars = nullptr);
+
+// Decimal digits of any script as 0 to 9, the rest as it is.
+std::string ascii_digits(std::string_view text);
 
 std::string to_lower(std::string_view text);
 std::string to_upper(std::string_view text);
