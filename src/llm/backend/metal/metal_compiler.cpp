@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "llm/backend/index_check.h"
 
 namespace ingot::mtl {
