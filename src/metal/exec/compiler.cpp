@@ -39,15 +39,14 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_watch_call", ingot_watch_call),
     symbol("ingot_multiply_matrices", ingot_multiply_matrices),
     symbol("ingot_lanes_multiply", ingot_lanes_multiply),
-    symbol("ingot_lanes_load8", ingot_lanes_load8),
-    symbol("ingot_lanes_load16", ingot_lanes_load16),
-    symbol("ingot_lanes_load32", ingot_lanes_load32),
-    symbol("ingot_lanes_load64", ingot_lanes_load64),
-    symbol("ingot_lanes_store8", ingot_lanes_store8),
-    symbol("ingot_lanes_store16", ingot_lanes_store16),
-    symbol("ingot_lanes_store32", ingot_lanes_store32),
-    symbol("ingot_lanes_store64", ingot_lanes_store64),
-    symbol("ingot_tensor_init", ingot_tensor_init),
+#define X(bits)                                                                   \
+    symbol("ingot_lanes_load" #bits, ingot_lanes_load##bits),                     \
+        symbol("ingot_lanes_store" #bits, ingot_lanes_store##bits),               \
+        symbol("ingot_lanes_strided_load" #bits, ingot_lanes_strided_load##bits), \
+        symbol("ingot_lanes_strided_store" #bits, ingot_lanes_strided_store##bits),
+    INGOT_LANES_MEMORY(X)
+#undef X
+        symbol("ingot_tensor_init", ingot_tensor_init),
     symbol("ingot_tensor_slice", ingot_tensor_slice),
     symbol("ingot_matmul2d", ingot_matmul2d),
     symbol("ingot_lanes_matmul2d", ingot_lanes_matmul2d),

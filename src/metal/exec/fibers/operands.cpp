@@ -50,17 +50,20 @@ void for_each_run(const Lanes& lanes, const CooperativeShape& shape, const Recta
 template <typename T>
 void runs_from_lanes(T* out, ptrdiff_t row_stride, const Lanes& lanes, const CooperativeShape& shape,
                      const Rectangle& part) {
-    for_each_run(lanes, shape, part, row_stride, [&](int lane, int element, ptrdiff_t at) {
-        std::memcpy(out + at, reinterpret_cast<const T*>(lanes.pointers[lane]) + element, kRun * sizeof(T));
-    });
+    // By value: writes through pointers might change what lies behind a reference.
+    for_each_run(
+        lanes, shape, part, row_stride, [out, from = lanes.pointers](int lane, int element, ptrdiff_t at) {
+            std::memcpy(out + at, reinterpret_cast<const T*>(from[lane]) + element, kRun * sizeof(T));
+        });
 }
 
 template <typename T>
 void runs_to_lanes(const Lanes& lanes, const T* from, ptrdiff_t row_stride, const CooperativeShape& shape,
                    const Rectangle& part) {
-    for_each_run(lanes, shape, part, row_stride, [&](int lane, int element, ptrdiff_t at) {
-        std::memcpy(reinterpret_cast<T*>(lanes.pointers[lane]) + element, from + at, kRun * sizeof(T));
-    });
+    for_each_run(lanes, shape, part, row_stride,
+                 [from, to = lanes.pointers](int lane, int element, ptrdiff_t at) {
+                     std::memcpy(reinterpret_cast<T*>(to[lane]) + element, from + at, kRun * sizeof(T));
+                 });
 }
 
 template <typename T, typename Number>

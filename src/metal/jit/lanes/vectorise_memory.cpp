@@ -114,18 +114,26 @@ bool Vectoriser::goes_by_runtime(const Access& a) const {
 // exec/lanes/memory.h
 void Vectoriser::call_runtime_memory(const Access& a, const char* operation, llvm::Value* table,
                                      unsigned count, uint64_t size) {
-    llvm::Type *pointer = b().getPtrTy(), *word = b().getInt32Ty();
-    auto* type = llvm::FunctionType::get(b().getVoidTy(), {pointer, pointer, word, word}, false);
+    const bool strided = a.shape.kind == ShapeKind::kStrided && !a.shape.assumed;
+    llvm::SmallVector<llvm::Value*, 5> arguments{table, strided ? scalar(a.pointer) : by_lane(a.pointer)};
+    if (strided) arguments.push_back(b().getInt64(uint64_t(a.shape.stride)));
+    arguments.append({lanes_.bits(mask_), b().getInt32(count)});
+    llvm::SmallVector<llvm::Type*, 5> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    types[1] = b().getPtrTy();
+    arguments[1] = b().CreateAddrSpaceCast(arguments[1], types[1]);
+    const std::string name =
+        fmt::format("ingot_lanes_{}{}{}", strided ? "strided_" : "", operation, 8 * size);
     auto* function = llvm::cast<llvm::Function>(
         target_.getParent()
-            ->getOrInsertFunction(fmt::format("ingot_lanes_{}{}", operation, 8 * size), type)
+            ->getOrInsertFunction(name, llvm::FunctionType::get(b().getVoidTy(), types, false))
             .getCallee());
     function->setDoesNotThrow();
     function->addFnAttr(llvm::Attribute::WillReturn);
     if (llvm::StringRef(operation) == "load")
         function->setMemoryEffects(llvm::MemoryEffects::readOnly() | llvm::MemoryEffects::argMemOnly());
-    for (unsigned i = 0; i < 2; ++i) function->addParamAttr(i, llvm::Attribute::NoCapture);
-    b().CreateCall(function, {table, by_lane(a.pointer), lanes_.bits(mask_), b().getInt32(count)});
+    function->addParamAttr(0, llvm::Attribute::NoCapture);
+    b().CreateCall(function, arguments);
 }
 
 Parts Vectoriser::load_by_runtime(const Access& a, llvm::Type* element, unsigned count) {
@@ -154,8 +162,10 @@ Parts Vectoriser::load_words(const Access& a, bool affine) {
     llvm::Type *word = b().getIntNTy(unsigned(8 * unit)), *row = lanes_.wide(word);
     Parts words, result;
     const Access of_words{a.pointer, a.shape, word, count, unit, align};
-    if (affine && is_contiguous(of_words)) {
+    if (affine && is_contiguous(of_words) && (count == 1 || stay_in_registers(count))) {
         words = load_contiguous(of_words);
+    } else if (const unsigned run = affine && stay_in_registers(count) ? run_length(of_words) : 1; run > 1) {
+        words = load_runs(of_words, run);
     } else if (stay_in_registers(count)) {
         words = load_whole(of_words, affine);
     } else {
@@ -183,7 +193,10 @@ void Vectoriser::store_words(const Access& a, const Parts& values, bool affine) 
         words[i / per_word] = b().CreateOr(words[i / per_word], value);
     }
     const Access of_words{a.pointer, a.shape, word, count, unit, align};
-    if (affine && is_contiguous(of_words)) return store_contiguous(of_words, words);
+    if (affine && is_contiguous(of_words) && (count == 1 || stay_in_registers(count)))
+        return store_contiguous(of_words, words);
+    if (const unsigned run = affine && stay_in_registers(count) ? run_length(of_words) : 1; run > 1)
+        return store_runs(of_words, words, run);
     if (stay_in_registers(count)) return store_whole(of_words, words, affine);
     store_by_runtime(a, words);
 }

@@ -1,6 +1,7 @@
 // The vector executor's own passes: -O2 that leaves one thread's code scalar, control flow in the form that
 // jit/lanes expects, one thread's kernel turned into a simdgroup's, and the clean-up behind it.
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
@@ -20,8 +21,10 @@
 
 #include "metal/jit/analyses.h"
 #include "metal/jit/host_target.h"
+#include "metal/jit/lanes/bfloat_words.h"
 #include "metal/jit/lanes/vectoriser.h"
 #include "metal/jit/passes/passes.h"
+#include "metal/jit/passes/reuse_loads.h"
 
 namespace ingot::metal::jit {
 namespace {
@@ -68,6 +71,30 @@ void expand_small_copies(llvm::Function& function) {
     }
 }
 
+// A sign extension that InstCombine has written as two shifts is one again: how an extension differs between
+// lanes is known, what a shift to the right leaves isn't.
+void restore_extensions(llvm::Function& function) {
+    using namespace llvm::PatternMatch;
+    for (llvm::BasicBlock& block : function) {
+        for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+            llvm::Value* value = nullptr;
+            llvm::ConstantInt *left = nullptr, *right = nullptr;
+            if (!match(&instruction,
+                       m_AShr(m_Shl(m_Value(value), m_ConstantInt(left)), m_ConstantInt(right))) ||
+                left->getValue() != right->getValue()) {
+                continue;
+            }
+            const unsigned bits = value->getType()->getIntegerBitWidth(),
+                           kept = bits - unsigned(left->getZExtValue());
+            if (kept != 8 && kept != 16 && kept != 32) continue;
+            llvm::IRBuilder<> b(&instruction);
+            llvm::Value* narrow = b.CreateTrunc(value, b.getIntNTy(kept));
+            instruction.replaceAllUsesWith(b.CreateSExt(narrow, value->getType()));
+            instruction.eraseFromParent();
+        }
+    }
+}
+
 // What no lane reaches may end as it likes, and what isn't a branch must be a return.
 void end_in_return(llvm::BasicBlock& block) {
     if (!llvm::isa<llvm::UnreachableInst>(block.getTerminator())) return;
@@ -90,6 +117,8 @@ Result<void> optimise_scalar(llvm::Module& module, PassState&) {
     passes.addPass(llvm::EarlyCSEPass());
     passes.addPass(llvm::LoadStoreVectorizerPass());
     optimiser.run(*entry, passes);
+    reuse_loads(*entry);
+    restore_extensions(*entry);
     expand_small_copies(*entry);
     return {};
 }
@@ -138,6 +167,7 @@ Result<void> vectorise(llvm::Module& module, PassState& state) {
 Result<void> optimise_lanes(llvm::Module& module, PassState&) {
     llvm::Function* entry = module.getFunction(kEntryName);
     if (entry == nullptr) return {};
+    lanes::keep_bfloats_as_words(*entry);
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     passes.addPass(llvm::EarlyCSEPass(true));
