@@ -64,21 +64,27 @@ void add_watch_flags(CLI::App& app, WatchFlags& flags) {
 
 Result<void> run_watched(const LaunchFlags& launch, const WatchFlags& flags) {
     code_of_failure() = kNoLaunch;
+    INGOT_ASSIGN(PreparedLaunch prepared, prepare_launch(launch, true));
+    return run_watched(prepared, launch.time_limit_seconds, launch.file, flags);
+}
+
+Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, const std::string& file,
+                         const WatchFlags& flags) {
+    code_of_failure() = kNoLaunch;
     std::vector<metal::check::CheckerId> checkers;
     if (!flags.checkers.empty()) {
         INGOT_ASSIGN(checkers, metal::check::parse_checkers(flags.checkers));
     }
-    INGOT_ASSIGN(PreparedLaunch prepared, prepare_launch(launch, true));
     auto request = make_request(prepared, std::move(checkers));
     metal::count::Counter counter;
     if (flags.count) request.others.push_back(&counter);
     const auto executor = metal::make_fiber_executor();
-    set_deadline(prepared.launch, launch.time_limit_seconds);
+    set_deadline(prepared.launch, time_limit_seconds);
     INGOT_ASSIGN(const auto outcome,
                  metal::check::run_checked(*executor, *prepared.kernel, prepared.launch, request));
     (flags.json ? print_json : print_text)(prepared, outcome, counter, flags);
     if (!flags.sarif.empty()) {
-        INGOT_TRY(write_sarif(flags.sarif, metal::check::to_sarif(outcome.findings, launch.file)));
+        INGOT_TRY(write_sarif(flags.sarif, metal::check::to_sarif(outcome.findings, file)));
     }
     INGOT_TRY(check_status(outcome.report));
     INGOT_TRY(write_results(prepared.bound));

@@ -17,5 +17,9 @@ void add_watch_flags(CLI::App& app, WatchFlags& flags);
 // Runs a launch checked or counted or both. Counts go to stdout. Findings go to stderr and fail the command
 // with exit code 1; a launch that can't be made, or that ends early, fails it with 2.
 Result<void> run_watched(const LaunchFlags& launch, const WatchFlags& flags);
+// The same for a launch that was prepared with a kernel to be watched; `file` is what SARIF names. Where
+// nothing is found the caller may use what the launch wrote.
+Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, const std::string& file,
+                         const WatchFlags& flags);
 
 }  // namespace ingot::cli

@@ -1,13 +1,8 @@
 // `ingot tile run`: a kernel compiled and run on the virtual Metal device, arrays from and to .npy files.
-#include <chrono>
-
 #include <nlohmann/json.hpp>
 
-#include "cli/metal.h"
+#include "cli/metal_watch.h"
 #include "cli/tile.h"
-#include "metal/exec/compiler.h"
-#include "metal/exec/executor.h"
-#include "metal/msl/source_library.h"
 #include "tile/api/compile.h"
 
 namespace ingot::cli {
@@ -16,13 +11,14 @@ namespace {
 struct TileRunFlags {
     std::string file, target = "metal-m4", path, layout = "nax", executor;
     TileInputFlags inputs;
+    WatchFlags watch;
     double time_limit_seconds = 60;
     bool specialise = false, explain = false, json = false;
 };
 
 // What was emitted, as a kernel of the device. Nothing of it relies on lockstep, so nothing makes up for it.
 Result<std::shared_ptr<const metal::Kernel>> device_kernel(const tile::CompiledKernel& c,
-                                                           metal::CooperativeLayout layout) {
+                                                           metal::CooperativeLayout layout, bool watched) {
     metal::msl::SourceOptions source;
     source.file = c.entry + ".metal";
     source.strict = true;
@@ -34,6 +30,7 @@ Result<std::shared_ptr<const metal::Kernel>> device_kernel(const tile::CompiledK
     metal::CompileOptions options;
     options.layout = layout;
     options.reconverge = false;
+    options.instrument = watched;
     return compiler->compile(module, c.entry, options);
 }
 
@@ -78,34 +75,43 @@ void print_tile_report(const TileRunFlags& flags, const tile::CompiledKernel& c,
     for (const std::string& finding : report.findings) fmt::print("finding: {}\n", finding);
 }
 
-Result<metal::LaunchReport> launch_tile(const TileRunFlags& flags, const tile::CompiledKernel& c,
-                                        const tile::Launch& launch, const TileInputs& inputs,
-                                        std::map<std::string, Array>& memory) {
+// The launch as the descriptor says it; `packed` and `memory` are what its buffers point to.
+Result<PreparedLaunch> prepare_tile(const TileRunFlags& flags, const tile::CompiledKernel& c,
+                                    const tile::Launch& launch, std::map<std::string, Array>& memory,
+                                    std::vector<std::byte>& packed) {
+    PreparedLaunch out;
+    out.name = c.entry;
     INGOT_ASSIGN(const auto layout, parse_cooperative_layout(flags.layout));
-    INGOT_ASSIGN(const auto kernel, device_kernel(c, layout));
-    INGOT_ASSIGN(auto packed, c.pack(inputs.dims, inputs.scalars));
-    metal::Launch l;
+    INGOT_ASSIGN(out.kernel, device_kernel(c, layout, flags.watch.count || !flags.watch.checkers.empty()));
+    metal::Launch& l = out.launch;
     l.group_threads = {launch.threads[0], launch.threads[1], launch.threads[2]};
     l.grid_threads = {launch.groups[0] * launch.threads[0], launch.groups[1], launch.groups[2]};
     for (const tile::TensorArgument& t : c.tensors) {
         Array& array = memory.at(t.name);
         l.buffers[t.index] = {array.data.data(), array.data.size()};
+        out.bound.push_back({.slot = t.index, .initialised = t.role != tile::Role::kOut});
     }
     if (c.fields_index) l.buffers[*c.fields_index] = {packed.data(), packed.size()};
     l.executor = metal::default_executor();
     if (!flags.executor.empty()) {
         INGOT_ASSIGN(l.executor, metal::executor_kind(flags.executor));
     }
-    if (l.grid_threads.count() == 0) return metal::LaunchReport{};  // a grid with a 0 has nothing to do
-    const auto limit = std::chrono::duration<double>(flags.time_limit_seconds);
-    l.deadline = std::chrono::steady_clock::now() +
-                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
-    INGOT_ASSIGN(metal::LaunchReport report, metal::make_fiber_executor()->run(*kernel, l));
-    if (report.status != metal::LaunchStatus::kDone)
-        return fail(report.status == metal::LaunchStatus::kTimeLimit ? ErrorKind::kLimit
-                                                                     : ErrorKind::kInvalidArgument,
-                    "{}", report.message);
-    return report;
+    return out;
+}
+
+Result<void> launch_tile(const TileRunFlags& flags, const tile::CompiledKernel& c, const tile::Launch& launch,
+                         PreparedLaunch& prepared) {
+    const bool idle = prepared.launch.grid_threads.count() == 0;  // a grid with a 0 has nothing to do
+    if (!idle && (flags.watch.count || !flags.watch.checkers.empty()))
+        return run_watched(prepared, flags.time_limit_seconds, c.entry + ".metal", flags.watch);
+    metal::LaunchReport report;
+    if (!idle) {
+        set_deadline(prepared.launch, flags.time_limit_seconds);
+        INGOT_ASSIGN(report, metal::make_fiber_executor()->run(*prepared.kernel, prepared.launch));
+        INGOT_TRY(check_status(report));
+    }
+    print_tile_report(flags, c, launch, report);
+    return {};
 }
 
 Result<void> run_tile(const TileRunFlags& flags) {
@@ -119,8 +125,9 @@ Result<void> run_tile(const TileRunFlags& flags) {
     INGOT_ASSIGN(const tile::CompiledKernel compiled, tile::compile(k, options));
     if (flags.explain) fmt::print(stderr, "{}", compiled.explain());
     INGOT_ASSIGN(const tile::Launch launch, compiled.launch(inputs.dims));
-    INGOT_ASSIGN(const metal::LaunchReport report, launch_tile(flags, compiled, launch, inputs, memory));
-    print_tile_report(flags, compiled, launch, report);
+    INGOT_ASSIGN(auto packed, compiled.pack(inputs.dims, inputs.scalars));
+    INGOT_ASSIGN(PreparedLaunch prepared, prepare_tile(flags, compiled, launch, memory, packed));
+    INGOT_TRY(launch_tile(flags, compiled, launch, prepared));
     for (const tile::BufferId id : k.tensors())
         if (k[id].role == tile::Role::kIn) memory.erase(k[id].name);
     return write_tile_outputs(memory, flags.inputs);
@@ -144,8 +151,20 @@ Action add_tile_run(CLI::App& app) {
     app.add_option("--time-limit", flags->time_limit_seconds, "Seconds a run may take")
         ->capture_default_str();
     app.add_flag("--explain", flags->explain, "Say what the compiler decided, and why");
+    auto* check =
+        app.add_option("--check", flags->watch.checkers,
+                       "Watch it run and report what is wrong: all, or checkers separated by commas "
+                       "(`ingot metal check --help` lists them)")
+            ->expected(0, 1)
+            ->default_str("default");
+    add_watch_flags(app, flags->watch);
+    app.add_flag("--count", flags->watch.count, "Count what it does: matrix operations, bytes, barriers...");
     app.add_flag("--json", flags->json, "Print JSON");
-    return [flags] { return run_tile(*flags); };
+    return [flags, check] {
+        if (check->count() != 0 && flags->watch.checkers.empty()) flags->watch.checkers = "default";
+        flags->watch.json = flags->json;
+        return run_tile(*flags);
+    };
 }
 
 }  // namespace ingot::cli

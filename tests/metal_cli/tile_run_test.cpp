@@ -90,6 +90,30 @@ TEST_F(TileRun, ReportsAsJson) {
     EXPECT_EQ(json["findings"].size(), 0u);
 }
 
+TEST_F(TileRun, ChecksAndCounts) {
+    const std::string output = good_tile(
+        "run gemm --check --count --json -D m=64 -D n=64 -D k=64 --in A=randn:1 --in B=randn:2 --out "
+        "C=c.npy");
+    const auto json = nlohmann::json::parse(output, nullptr, false);
+    ASSERT_FALSE(json.is_discarded()) << output;
+    EXPECT_EQ(json["findings"].size(), 0u) << output;
+    EXPECT_EQ(json["counts"]["matrix_products"], 512) << output;  // 64^3 / 8^3
+    EXPECT_FALSE(read("c.npy").empty());
+    // A group that reads what another wrote.
+    write("race.tile", R"(kernel race {
+  inout X: i32[8]
+  grid bx < 2
+  threads 32
+  parallel i < 8 {
+    X[i] = X[7 - i] + bx
+  }
+}
+)");
+    const Outcome found = ingot("tile run race.tile --check --in X=zeros");
+    EXPECT_EQ(found.status, 1) << found.output;
+    EXPECT_THAT(found.output, HasSubstr("race"));
+}
+
 TEST_F(TileRun, RefusesWhatItCannotUse) {
     write("twice.tile", kDouble);
     write("x.npy", numpy_file("<i4", "(3,)", bytes_of<int32_t>({1, 2, 3})));
