@@ -324,6 +324,7 @@ void add_launch_flags(CLI::App& app, LaunchFlags& flags) {
                  "Don't let lanes meet around divergent writes");
     app.add_flag("--no-cache", flags.no_cache, "Compile, even if the kernel is on disk");
     add_trust_flag(app, flags.trust);
+    add_source_flags(app, flags.source);
 }
 
 }  // namespace ingot::cli

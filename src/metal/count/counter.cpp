@@ -23,13 +23,13 @@ bool is_global(const Site& site) {
 
 }  // namespace
 
-void Counter::Touched::add(uint64_t address, uint64_t size_bytes) {
+void Counter::Touched::add(uint64_t offset, uint64_t size_bytes) {
     while (size_bytes != 0) {
-        std::vector<uint64_t>& page = pages[address / kPageBytes];
+        std::vector<uint64_t>& page = pages[offset / kPageBytes];
         if (page.empty()) page.resize(kPageBytes / 64);
-        const uint64_t bit = address % 64, count = std::min(size_bytes, 64 - bit);
-        page[address % kPageBytes / 64] |= (~uint64_t{0} >> (64 - count)) << bit;
-        address += count;
+        const uint64_t bit = offset % 64, count = std::min(size_bytes, 64 - bit);
+        page[offset % kPageBytes / 64] |= (~uint64_t{0} >> (64 - count)) << bit;
+        offset += count;
         size_bytes -= count;
     }
 }
@@ -87,8 +87,10 @@ void Counter::add_lines(const check::Access& access, uint32_t round) {
     const size_t index = size_t{round} * num_simdgroups + access.thread->simdgroup;
     if (rounds.size() <= index) rounds.resize(index + 1);
     std::vector<uint64_t>& lines = rounds[index];
-    const uint64_t last = (access.address + access.size_bytes - 1) / kLineBytes;
-    for (uint64_t line = access.address / kLineBytes; line <= last; ++line) {
+    // Blocks of the region itself, wherever this process has it; no two regions share a number.
+    const uint64_t base = access.region->begin * kLineBytes, offset = uint64_t(access.offset());
+    const uint64_t last = base + (offset + access.size_bytes - 1) / kLineBytes;
+    for (uint64_t line = base + offset / kLineBytes; line <= last; ++line) {
         if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
     }
 }
@@ -115,9 +117,9 @@ void Counter::access(const check::Access& access) {
     }
     buffer.counts.bytes_read += read;
     buffer.counts.bytes_written += written;
-    if (site.reads) buffer.read.add(access.address, access.size_bytes);
-    if (site.writes) buffer.written.add(access.address, access.size_bytes);
-    buffer.all.add(access.address, access.size_bytes);
+    if (site.reads) buffer.read.add(uint64_t(access.offset()), access.size_bytes);
+    if (site.writes) buffer.written.add(uint64_t(access.offset()), access.size_bytes);
+    buffer.all.add(uint64_t(access.offset()), access.size_bytes);
 }
 
 void Counter::call(const check::Call& call) {

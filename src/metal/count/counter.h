@@ -74,7 +74,7 @@ class Counter final : public check::Listener {
     // Bytes touched, a bit each, page by page.
     struct Touched {
         std::unordered_map<uint64_t, std::vector<uint64_t>> pages;
-        void add(uint64_t address, uint64_t size_bytes);
+        void add(uint64_t offset, uint64_t size_bytes);
         uint64_t blocks(uint64_t block_bytes) const;
     };
     struct Buffer {

@@ -30,7 +30,8 @@ std::shared_ptr<const metal::Kernel> counted_kernel(const std::string& name) {
     return *kernel;
 }
 
-// Float buffers at multiples of 128, and numbers, bound from slot 0 on.
+// Float buffers and numbers, bound from slot 0 on. No buffer is at a multiple of 128, which its blocks don't
+// show.
 class CountedLaunch {
   public:
     CountedLaunch(metal::Size3 groups, uint32_t threads) {
@@ -40,7 +41,7 @@ class CountedLaunch {
     CountedLaunch& floats(size_t count) {
         memory_.emplace_back(count + 32, 0.5f);
         auto* begin = memory_.back().data();
-        while (reinterpret_cast<uintptr_t>(begin) % 128 != 0) ++begin;
+        while (reinterpret_cast<uintptr_t>(begin) % 128 != 16) ++begin;
         return bind(begin, count * sizeof(float));
     }
     CountedLaunch& number(uint32_t value) { return bind(&numbers_.emplace_back(value), sizeof value); }
