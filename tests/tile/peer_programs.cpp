@@ -1,5 +1,6 @@
 #include "tile/peer_programs.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ingot::tile::testing {
@@ -652,26 +653,35 @@ constexpr std::string_view kPeerNames[] = {"gemm_f16_64x64x32_t128",
 
 }  // namespace
 
-std::vector<PeerProgram> peer_programs() {
-    return {sum_of_two(),
-            root_mean_square(),
-            softmax_by_loops(),
-            packed_int4("gemm_int4"),
-            packed_int4("gemm_int4_novector"),
-            eight_bit_floats(),
-            product_by_elements(),
-            flash_attention(),
-            attention_in_shared_memory("attention_shared", 128, false),
-            attention_in_shared_memory("attention_shared_t32", 32, false),
-            attention_in_shared_memory("attention_shared_metal4", 128, true),
-            counts_in_bins(),
-            transposed(),
-            float_atomics(),
-            reductions(),
-            preloaded_accumulator(),
-            batched_outputs(),
-            part_of_a_simdgroup(),
-            tiles_that_take_turns()};
+std::vector<PeerCase> peer_cases() {
+    return {{"add_100x72", sum_of_two},
+            {"rms_norm", root_mean_square},
+            {"softmax_serial", softmax_by_loops},
+            {"gemm_int4", [] { return packed_int4("gemm_int4"); }},
+            {"gemm_int4_novector", [] { return packed_int4("gemm_int4_novector"); }},
+            {"gemm_fp8_64x64x32_t128", eight_bit_floats},
+            {"gemm_scalar_f32", product_by_elements},
+            {"flash_attention", flash_attention},
+            {"attention_shared", [] { return attention_in_shared_memory("attention_shared", 128, false); }},
+            {"attention_shared_t32",
+             [] { return attention_in_shared_memory("attention_shared_t32", 32, false); }},
+            {"attention_shared_metal4",
+             [] { return attention_in_shared_memory("attention_shared_metal4", 128, true); }},
+            {"histogram_int32", counts_in_bins},
+            {"transpose_f16", transposed},
+            {"float_atomics", float_atomics},
+            {"reductions", reductions},
+            {"preloaded_accumulator", preloaded_accumulator},
+            {"batched_outputs", batched_outputs},
+            {"threads_that_are_no_multiple_of_32", part_of_a_simdgroup},
+            {"tiles_that_take_turns", tiles_that_take_turns}};
+}
+
+PeerProgram peer_program(std::string_view name) {
+    const std::vector<PeerCase> cases = peer_cases();
+    const auto found = std::ranges::find(cases, name, &PeerCase::name);
+    EXPECT_NE(found, cases.end()) << name;
+    return found->make();
 }
 
 std::span<const std::string_view> peer_names() {

@@ -14,13 +14,20 @@ struct PeerProgram {
     bool metal4 = false;
 };
 
-inline void PrintTo(const PeerProgram& p, std::ostream* out) {
-    *out << p.name;
+// A program by name, computed when a test asks for it: all of them take a second, in every process of tests.
+struct PeerCase {
+    std::string name;
+    PeerProgram (*make)();
+};
+
+inline void PrintTo(const PeerCase& c, std::ostream* out) {
+    *out << c.name;
 }
 
-std::vector<PeerProgram> peer_programs();
+std::vector<PeerCase> peer_cases();
+PeerProgram peer_program(std::string_view name);
 
-// Names of all the programs of the peer's set: each is one of peer_programs() or of peer_gemms().
+// Names of all the programs of the peer's set: each is one of peer_cases() or of peer_gemms().
 std::span<const std::string_view> peer_names();
 
 inline Kernel kernel_of(const std::string& text, const std::string& name) {

@@ -10,10 +10,10 @@
 namespace ingot::tile::testing {
 namespace {
 
-class Peer : public ::testing::TestWithParam<PeerProgram> {};
+class Peer : public ::testing::TestWithParam<PeerCase> {};
 
 TEST_P(Peer, MeansWhatLoopsComputeAfterEachPass) {
-    const PeerProgram& p = GetParam();
+    const PeerProgram p = GetParam().make();
     const Kernel k = kernel_of(p.text, p.name);
     const auto check = [&](std::string_view when, const Kernel& now) {
         const auto result = interpret(now, p.arguments);
@@ -31,12 +31,15 @@ TEST_P(Peer, MeansWhatLoopsComputeAfterEachPass) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Peer, ::testing::ValuesIn(peer_programs()),
+INSTANTIATE_TEST_SUITE_P(Programs, Peer, ::testing::ValuesIn(peer_cases()),
                          [](const auto& test) { return test.param.name; });
 
 TEST(PeerSet, EveryProgramHasACounterpart) {
     std::vector<std::string> ours;
-    for (const PeerProgram& p : peer_programs()) ours.push_back(p.name);
+    for (const PeerCase& c : peer_cases()) {
+        ours.push_back(c.name);
+        EXPECT_EQ(c.make().name, c.name);
+    }
     for (const GemmSpec& g : peer_gemms()) ours.push_back(g.name);
     for (const std::string_view name : peer_names()) EXPECT_EQ(std::ranges::count(ours, name), 1) << name;
     EXPECT_EQ(peer_names().size(), 74u);

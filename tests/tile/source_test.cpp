@@ -211,10 +211,8 @@ TEST(Source, RowsThatMeetInBanksArePadded) {
 }
 
 TEST(Source, TilesThatTakeTurnsAreKeptApartByABarrier) {
-    const auto programs = peer_programs();
-    const auto turns = std::ranges::find(programs, "tiles_that_take_turns", &PeerProgram::name);
-    ASSERT_NE(turns, programs.end());
-    const auto compiled = compile(kernel_of(turns->text, turns->name));
+    const PeerProgram turns = peer_program("tiles_that_take_turns");
+    const auto compiled = compile(kernel_of(turns.text, turns.name));
     ASSERT_TRUE(compiled) << compiled.error().describe();
     const std::string& source = compiled->source;
     EXPECT_THAT(source, HasSubstr("alignas(16) threadgroup uchar shared_memory["));

@@ -8,10 +8,10 @@
 namespace ingot::tile::testing {
 namespace {
 
-class PeerOnDevice : public ::testing::TestWithParam<PeerProgram> {};
+class PeerOnDevice : public ::testing::TestWithParam<PeerCase> {};
 
 TEST_P(PeerOnDevice, IsRight) {
-    const PeerProgram& p = GetParam();
+    const PeerProgram p = GetParam().make();
     CompileOptions options;
     options.target = p.metal4 ? "metal-m5" : "metal-m4";
     const auto compiled = compile(kernel_of(p.text, p.name), options);
@@ -23,7 +23,7 @@ TEST_P(PeerOnDevice, IsRight) {
                                                                               << compiled->source;
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, PeerOnDevice, ::testing::ValuesIn(peer_programs()),
+INSTANTIATE_TEST_SUITE_P(Programs, PeerOnDevice, ::testing::ValuesIn(peer_cases()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
