@@ -99,4 +99,10 @@ Result<void> OutputFile::commit() {
     return {};
 }
 
+Result<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
+    INGOT_ASSIGN(OutputFile file, OutputFile::create(path));
+    INGOT_TRY(file.write(bytes));
+    return file.commit();
+}
+
 }  // namespace ingot

@@ -36,4 +36,7 @@ class OutputFile {
     std::FILE* file_ = nullptr;
 };
 
+// All of a file at once, as OutputFile writes it.
+Result<void> write_file(const std::string& path, std::span<const std::byte> bytes);
+
 }  // namespace ingot

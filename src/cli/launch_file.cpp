@@ -9,6 +9,7 @@ namespace ingot::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Slots = std::vector<std::pair<std::string, std::string>>;
 
 class LaunchReader {
   public:
@@ -18,13 +19,14 @@ class LaunchReader {
     Result<void> read(const std::string& key, const Json& value);
 
   private:
-    Result<void> text(const std::string& key, const Json& value, std::string& into);
-    Result<void> flag(const std::string& key, const Json& value, bool& into);
-    Result<void> size(const std::string& key, const Json& value, std::string& into);
-    Result<void> list(const std::string& key, const Json& value, std::vector<std::string>& into);
+    Result<void> read_text(const std::string& key, const Json& value, std::string& into);
+    Result<void> read_flag(const std::string& key, const Json& value, bool& into);
+    Result<void> read_size(const std::string& key, const Json& value, std::string& into);
+    Result<void> read_list(const std::string& key, const Json& value, std::vector<std::string>& into);
     // {"SLOT": "REST"} as flags "SLOT=REST".
-    Result<void> slots(const std::string& key, const Json& value, std::vector<std::string>& into,
-                       bool has_files);
+    Result<void> read_slots(const std::string& key, const Json& value, std::vector<std::string>& into);
+    // The same, with files that lie in the folder.
+    Result<void> read_files(const std::string& key, const Json& value, std::vector<std::string>& into);
     std::string with_folder(const std::string& binding) const;
 
     std::filesystem::path folder_;
@@ -35,20 +37,20 @@ Failure wrong(const std::string& key, const char* expected, const Json& value) {
     return fail(ErrorKind::kCorrupt, "\"{}\": {} is expected, not {}", key, expected, value.dump());
 }
 
-Result<void> LaunchReader::text(const std::string& key, const Json& value, std::string& into) {
+Result<void> LaunchReader::read_text(const std::string& key, const Json& value, std::string& into) {
     if (!value.is_string()) return wrong(key, "a text", value);
     into = value.get<std::string>();
     return {};
 }
 
-Result<void> LaunchReader::flag(const std::string& key, const Json& value, bool& into) {
+Result<void> LaunchReader::read_flag(const std::string& key, const Json& value, bool& into) {
     if (!value.is_boolean()) return wrong(key, "true or false", value);
     into = value.get<bool>();
     return {};
 }
 
 // 64 or [8, 8] as "8,8".
-Result<void> LaunchReader::size(const std::string& key, const Json& value, std::string& into) {
+Result<void> LaunchReader::read_size(const std::string& key, const Json& value, std::string& into) {
     const Json list = value.is_array() ? value : Json::array({value});
     into.clear();
     for (const Json& number : list) {
@@ -58,11 +60,12 @@ Result<void> LaunchReader::size(const std::string& key, const Json& value, std::
     return {};
 }
 
-Result<void> LaunchReader::list(const std::string& key, const Json& value, std::vector<std::string>& into) {
+Result<void> LaunchReader::read_list(const std::string& key, const Json& value,
+                                     std::vector<std::string>& into) {
     if (!value.is_array()) return wrong(key, "a list of texts", value);
     for (const Json& item : value) {
         std::string& last = into.emplace_back();
-        INGOT_TRY(text(key, item, last));
+        INGOT_TRY(read_text(key, item, last));
     }
     return {};
 }
@@ -74,37 +77,55 @@ std::string LaunchReader::with_folder(const std::string& binding) const {
     return binding.find(':') == std::string::npos ? (folder_ / binding).string() : binding;
 }
 
-Result<void> LaunchReader::slots(const std::string& key, const Json& value, std::vector<std::string>& into,
-                                 bool has_files) {
+Result<Slots> slots_of(const std::string& key, const Json& value) {
     if (!value.is_object()) return wrong(key, "an object with a key for each slot", value);
+    Slots slots;
     for (const auto& [slot, item] : value.items()) {
         if (!item.is_string() && !item.is_number_unsigned()) return wrong(key, "a text for each slot", item);
-        const std::string rest = item.is_string() ? item.get<std::string>() : item.dump();
-        into.push_back(fmt::format("{}={}", slot, has_files ? with_folder(rest) : rest));
+        slots.emplace_back(slot, item.is_string() ? item.get<std::string>() : item.dump());
     }
+    return slots;
+}
+
+Result<void> LaunchReader::read_slots(const std::string& key, const Json& value,
+                                      std::vector<std::string>& into) {
+    INGOT_ASSIGN(const Slots slots, slots_of(key, value));
+    for (const auto& [slot, rest] : slots) into.push_back(fmt::format("{}={}", slot, rest));
     return {};
 }
 
+Result<void> LaunchReader::read_files(const std::string& key, const Json& value,
+                                      std::vector<std::string>& into) {
+    INGOT_ASSIGN(const Slots slots, slots_of(key, value));
+    for (const auto& [slot, rest] : slots) into.push_back(fmt::format("{}={}", slot, with_folder(rest)));
+    return {};
+}
+
+// What a launch file may hold: key, how its value is read, the flag that it stands for.
+#define INGOT_LAUNCH_KEYS(X)            \
+    X(kernel, text, kernel)             \
+    X(grid, size, grid)                 \
+    X(grid_threads, size, grid_threads) \
+    X(threads, size, threads)           \
+    X(buffers, files, buffers)          \
+    X(tensors, files, tensors)          \
+    X(bytes, slots, bytes)              \
+    X(threadgroup, slots, threadgroup)  \
+    X(constants, slots, constants)      \
+    X(layout, text, device.layout)      \
+    X(standard, text, source.standard)  \
+    X(strict, flag, source.strict)      \
+    X(macros, list, source.macros)      \
+    X(include_folders, list, source.include_folders)
+
 Result<void> LaunchReader::read(const std::string& key, const Json& value) {
-    if (key == "kernel") return text(key, value, flags_.kernel);
-    if (key == "grid") return size(key, value, flags_.grid);
-    if (key == "grid_threads") return size(key, value, flags_.grid_threads);
-    if (key == "threads") return size(key, value, flags_.threads);
-    if (key == "buffers") return slots(key, value, flags_.buffers, true);
-    if (key == "tensors") return slots(key, value, flags_.tensors, true);
-    if (key == "bytes") return slots(key, value, flags_.bytes, false);
-    if (key == "threadgroup") return slots(key, value, flags_.threadgroup, false);
-    if (key == "constants") return slots(key, value, flags_.constants, false);
-    if (key == "layout") return text(key, value, flags_.layout);
-    if (key == "standard") return text(key, value, flags_.source.standard);
-    if (key == "strict") return flag(key, value, flags_.source.strict);
-    if (key == "macros") return list(key, value, flags_.source.macros);
-    if (key == "include_folders") return list(key, value, flags_.source.include_folders);
-    return fail(
-        ErrorKind::kCorrupt,
-        "no key \"{}\"; there are kernel, grid, grid_threads, threads, buffers, tensors, bytes, threadgroup, "
-        "constants, layout, standard, strict, macros, include_folders",
-        key);
+    std::string known;
+#define X(name, kind, flag)                                        \
+    if (key == #name) return read_##kind(key, value, flags_.flag); \
+    known += known.empty() ? #name : ", " #name;
+    INGOT_LAUNCH_KEYS(X)
+#undef X
+    return fail(ErrorKind::kCorrupt, "no key \"{}\"; there are {}", key, known);
 }
 
 Result<void> read_all(const std::string& path, LaunchFlags& flags) {

@@ -53,7 +53,7 @@ Action add_metal_check(CLI::App& app) {
     app.add_option("--check", flags->watch.checkers, list_of_checkers())
         ->capture_default_str()
         ->group(kGroup);
-    add_watch_flags(app, flags->watch);
+    add_sarif_flag(app, flags->watch);
     app.get_option("--sarif")->group(kGroup);
     app.add_flag("--json", flags->watch.json, "Print the findings as JSON")->group(kGroup);
     return

@@ -18,9 +18,7 @@ Result<void> write(const std::string& path, std::span<const std::byte> bytes) {
         std::fwrite(bytes.data(), 1, bytes.size(), stdout);
         return {};
     }
-    INGOT_ASSIGN(OutputFile file, OutputFile::create(path));
-    INGOT_TRY(file.write(bytes));
-    return file.commit();
+    return write_file(path, bytes);
 }
 
 Result<void> write(const std::string& path, const std::string& text) {

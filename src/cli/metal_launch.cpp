@@ -266,7 +266,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument)
     metal::CompileOptions options;
     INGOT_ASSIGN(options.constants, parse_constants(flags.constants));
     options.require_constants = true;
-    INGOT_ASSIGN(options.layout, parse_cooperative_layout(flags.layout));
+    INGOT_ASSIGN(options.layout, parse_cooperative_layout(flags.device.layout));
     // Strict kernels don't rely on lockstep.
     options.reconverge = !flags.no_reconvergence && !flags.source.strict;
     options.isolate = module.compiled.empty() && !flags.trust;  // source was compiled here
@@ -274,10 +274,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument)
     options.instrument = instrument;
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     INGOT_ASSIGN(prepared.kernel, compiler->compile(module.bitcode, module.name, options));
-    prepared.launch.executor = metal::default_executor();
-    if (!flags.executor.empty()) {
-        INGOT_ASSIGN(prepared.launch.executor, metal::executor_kind(flags.executor));
-    }
+    INGOT_ASSIGN(prepared.launch.executor, chosen_executor(flags.device));
     return prepared;
 }
 
@@ -301,6 +298,19 @@ Result<void> write_results(const std::vector<Bound>& bound) {
     return {};
 }
 
+void add_device_flags(CLI::App& app, DeviceFlags& flags) {
+    app.add_option("--time-limit", flags.time_limit_seconds, "Seconds a run may take")->capture_default_str();
+    app.add_option("--layout", flags.layout, "Cooperative tensors: nax, rowmajor or scrambled")
+        ->capture_default_str();
+    app.add_option("--executor", flags.executor,
+                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)");
+}
+
+Result<metal::ExecutorKind> chosen_executor(const DeviceFlags& flags) {
+    if (flags.executor.empty()) return metal::default_executor();
+    return metal::executor_kind(flags.executor);
+}
+
 void add_launch_flags(CLI::App& app, LaunchFlags& flags) {
     app.add_option("--kernel", flags.kernel, "Its name; may be left out if the file holds one kernel");
     auto* grid = app.add_option("--grid", flags.grid, "Threadgroups: X,Y,Z");
@@ -315,11 +325,7 @@ void add_launch_flags(CLI::App& app, LaunchFlags& flags) {
     app.add_option("--bytes", flags.bytes, "SLOT=TYPE:VALUE[,VALUE...], e.g. 4=i32:1024");
     app.add_option("--threadgroup", flags.threadgroup, "SLOT=BYTES of threadgroup memory");
     app.add_option("--constant", flags.constants, "INDEX=TYPE:VALUE or NAME=TYPE:VALUE, e.g. 200=bool:true");
-    app.add_option("--time-limit", flags.time_limit_seconds, "Seconds a run may take")->capture_default_str();
-    app.add_option("--layout", flags.layout, "Cooperative tensors: nax, rowmajor or scrambled")
-        ->capture_default_str();
-    app.add_option("--executor", flags.executor,
-                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)");
+    add_device_flags(app, flags.device);
     app.add_flag("--no-reconvergence", flags.no_reconvergence,
                  "Don't let lanes meet around divergent writes");
     app.add_flag("--no-cache", flags.no_cache, "Compile, even if the kernel is on disk");

@@ -8,10 +8,19 @@
 
 namespace ingot::cli {
 
-struct LaunchFlags {
-    std::string file, kernel, grid, grid_threads, threads, layout = "nax", executor;
-    std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
+// How the device runs a kernel, wherever the kernel comes from.
+struct DeviceFlags {
+    std::string layout = "nax", executor;
     double time_limit_seconds = 60;
+};
+void add_device_flags(CLI::App& app, DeviceFlags& flags);
+// The executor that is asked for, or the default one.
+Result<metal::ExecutorKind> chosen_executor(const DeviceFlags& flags);
+
+struct LaunchFlags {
+    std::string file, kernel, grid, grid_threads, threads;
+    DeviceFlags device;
+    std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
     bool no_reconvergence = false, trust = false, no_cache = false;
     SourceFlags source;
 };

@@ -12,14 +12,13 @@ struct MetalRunFlags {
     LaunchFlags launch;
     WatchFlags watch;
     unsigned repeat = 1;
-    bool json = false;
 };
 
 void print_report(const MetalRunFlags& flags, const std::string& name, const metal::Kernel& kernel,
                   const metal::LaunchReport& report, double seconds) {
     const metal::CompileTimes& times = kernel.times;
     const double compile_ms = times.parse_ms + times.optimise_ms + times.generate_ms + times.load_ms;
-    if (flags.json) {
+    if (flags.watch.json) {
         nlohmann::ordered_json json{{"device", "Ingot virtual Metal device"},
                                     {"kernel", name},
                                     {"milliseconds", seconds * 1e3},
@@ -46,7 +45,7 @@ Result<void> run(const MetalRunFlags& flags) {
     metal::LaunchReport report;
     double best_seconds = 0;
     for (unsigned i = 0; i < std::max(flags.repeat, 1u); ++i) {
-        set_deadline(prepared.launch, flags.launch.time_limit_seconds);
+        set_deadline(prepared.launch, flags.launch.device.time_limit_seconds);
         INGOT_ASSIGN(report, executor->run(*prepared.kernel, prepared.launch));
         INGOT_TRY(check_status(report));
         best_seconds = i == 0 ? report.seconds : std::min(best_seconds, report.seconds);
@@ -66,26 +65,13 @@ Action add_metal_run(CLI::App& app) {
     app.get_option("--threads")->required();
     app.add_option("--repeat", flags->repeat, "Run it this often and report the fastest")
         ->capture_default_str();
-    auto* check =
-        app.add_option("--check", flags->watch.checkers,
-                       "Watch it run and report what is wrong: all, or checkers separated by commas "
-                       "(`ingot metal check --help` lists them)")
-            ->expected(0, 1)
-            ->default_str("default");
     add_watch_flags(app, flags->watch);
-    app.add_flag("--count", flags->watch.count, "Count what it does: matrix operations, bytes, barriers...");
-    auto* by_line = app.add_flag("--by-line", flags->watch.by_line, "--count, with the source's lines too");
-    app.add_flag("--json", flags->json, "Print JSON");
-    return [flags, check, by_line]() -> Result<void> {
+    app.add_flag("--by-line", flags->watch.by_line, "--count, with the source's lines too");
+    return [flags]() -> Result<void> {
         if (flags->launch.grid.empty() && flags->launch.grid_threads.empty()) {
             return fail(ErrorKind::kInvalidArgument, "--grid or --grid-threads is needed");
         }
-        WatchFlags& watch = flags->watch;
-        watch.count = watch.count || by_line->count() != 0;
-        if (check->count() == 0 && !watch.count) return run(*flags);
-        watch.json = flags->json;
-        if (check->count() != 0 && watch.checkers.empty()) watch.checkers = "default";
-        return run_watched(flags->launch, flags->watch);
+        return flags->watch.watches() ? run_watched(flags->launch, flags->watch) : run(*flags);
     };
 }
 

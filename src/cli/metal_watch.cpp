@@ -28,7 +28,7 @@ void print_text(const PreparedLaunch& prepared, const metal::check::Outcome& out
     const auto source = metal::check::lines_of_files();
     if (!flags.checkers.empty()) fmt::print(stderr, "{}", metal::check::to_text(outcome.findings, source));
     if (!outcome.report.refusal.empty()) fmt::print(stderr, "not on vectors: {}\n", outcome.report.refusal);
-    if (!flags.count) return;
+    if (!flags.counts()) return;
     fmt::print("kernel '{}'\n{}", prepared.name, metal::count::to_text(counter.counts()));
     if (!flags.by_line) return;
     const auto lines = metal::count::by_line(counter.counts(), prepared.kernel->instrumentation);
@@ -42,30 +42,39 @@ void print_json(const PreparedLaunch& prepared, const metal::check::Outcome& out
               {"refusal", outcome.report.refusal},
               {"milliseconds", outcome.report.seconds * 1e3}};
     if (!flags.checkers.empty()) json["findings"] = Json::parse(metal::check::to_json(outcome.findings));
-    if (flags.count) {
+    if (flags.counts()) {
         const auto lines = metal::count::by_line(counter.counts(), prepared.kernel->instrumentation);
         json["counts"] = Json::parse(metal::count::to_json(counter.counts(), lines));
     }
     fmt::print("{}\n", json.dump(1));
 }
 
-Result<void> write_sarif(const std::string& path, const std::string& text) {
-    INGOT_ASSIGN(OutputFile file, OutputFile::create(path));
-    INGOT_TRY(file.write(std::as_bytes(std::span(text))));
-    return file.commit();
-}
-
 }  // namespace
 
-void add_watch_flags(CLI::App& app, WatchFlags& flags) {
+void add_sarif_flag(CLI::App& app, WatchFlags& flags) {
     app.add_option("--sarif", flags.sarif,
                    "Write the findings as SARIF 2.1.0, for annotations of CI systems");
+}
+
+void add_watch_flags(CLI::App& app, WatchFlags& flags) {
+    app.add_option_function<std::string>(
+           "--check",
+           [&flags](const std::string& checkers) {
+               flags.checkers = checkers.empty() ? "default" : checkers;
+           },
+           "Watch it run and report what is wrong: all, or checkers separated by commas "
+           "(`ingot metal check --help` lists them)")
+        ->expected(0, 1)
+        ->default_str("default");
+    add_sarif_flag(app, flags);
+    app.add_flag("--count", flags.count, "Count what it does: matrix operations, bytes, barriers...");
+    app.add_flag("--json", flags.json, "Print JSON");
 }
 
 Result<void> run_watched(const LaunchFlags& launch, const WatchFlags& flags) {
     code_of_failure() = kNoLaunch;
     INGOT_ASSIGN(PreparedLaunch prepared, prepare_launch(launch, true));
-    return run_watched(prepared, launch.time_limit_seconds, launch.file, flags);
+    return run_watched(prepared, launch.device.time_limit_seconds, launch.file, flags);
 }
 
 Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, const std::string& file,
@@ -77,14 +86,15 @@ Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, co
     }
     auto request = make_request(prepared, std::move(checkers));
     metal::count::Counter counter;
-    if (flags.count) request.others.push_back(&counter);
+    if (flags.counts()) request.others.push_back(&counter);
     const auto executor = metal::make_fiber_executor();
     set_deadline(prepared.launch, time_limit_seconds);
     INGOT_ASSIGN(const auto outcome,
                  metal::check::run_checked(*executor, *prepared.kernel, prepared.launch, request));
     (flags.json ? print_json : print_text)(prepared, outcome, counter, flags);
     if (!flags.sarif.empty()) {
-        INGOT_TRY(write_sarif(flags.sarif, metal::check::to_sarif(outcome.findings, file)));
+        const std::string text = metal::check::to_sarif(outcome.findings, file);
+        INGOT_TRY(write_file(flags.sarif, std::as_bytes(std::span(text))));
     }
     INGOT_TRY(check_status(outcome.report));
     INGOT_TRY(write_results(prepared.bound));

@@ -11,8 +11,13 @@ struct WatchFlags {
     bool count = false, by_line = false;
     std::string sarif;  // a file to write; empty: none
     bool json = false;  // on stdout
+
+    bool counts() const { return count || by_line; }
+    bool watches() const { return counts() || !checkers.empty(); }
 };
 
+void add_sarif_flag(CLI::App& app, WatchFlags& flags);
+// --check, --sarif, --count and --json, of commands that run a kernel watched or not.
 void add_watch_flags(CLI::App& app, WatchFlags& flags);
 // Runs a launch checked or counted or both. Counts go to stdout. Findings go to stderr and fail the command
 // with exit code 1; a launch that can't be made, or that ends early, fails it with 2.

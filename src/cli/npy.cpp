@@ -56,7 +56,7 @@ std::string_view value_of(std::string_view header, std::string_view key) {
 
 }  // namespace
 
-size_t Array::count() const {
+size_t element_count(std::span<const size_t> shape) {
     size_t elements = 1;
     for (const size_t size : shape) elements *= size;
     return elements;

@@ -20,12 +20,14 @@ struct ElementType {
 // Error kInvalidArgument names all there are.
 Result<const ElementType*> element_type(std::string_view name);
 
+size_t element_count(std::span<const size_t> shape);
+
 struct Array {
     const ElementType* type = nullptr;
     std::vector<size_t> shape;
     std::vector<std::byte> data;
 
-    size_t count() const;
+    size_t count() const { return element_count(shape); }
 };
 
 // "f16[64,64]": an array of zeros.

@@ -84,9 +84,7 @@ Result<void> compile_tile(const TileCompileFlags& flags) {
         fmt::print("{}", compiled.source);
     }
     if (flags.output.empty()) return {};
-    INGOT_ASSIGN(OutputFile file, OutputFile::create(flags.output));
-    INGOT_TRY(file.write(std::as_bytes(std::span(compiled.source))));
-    return file.commit();
+    return write_file(flags.output, std::as_bytes(std::span(compiled.source)));
 }
 
 }  // namespace

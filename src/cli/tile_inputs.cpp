@@ -56,9 +56,7 @@ Result<void> learn_dims(const tile::Kernel& k, tile::BufferId id, const Array& a
 
 Result<Array> made_up(std::string_view text, tile::DType type, std::vector<size_t> shape,
                       const std::string& flag) {
-    size_t count = 1;
-    for (const size_t n : shape) count *= n;
-    std::vector<double> values(count);
+    std::vector<double> values(element_count(shape));
     if (text == "zeros") return to_array(values, type, std::move(shape));
     if (!text.starts_with("randn"))
         return fail(ErrorKind::kInvalidArgument,

@@ -9,11 +9,11 @@ namespace ingot::cli {
 namespace {
 
 struct TileRunFlags {
-    std::string file, target = "metal-m4", path, layout = "nax", executor;
+    std::string file, target = "metal-m4", path;
     TileInputFlags inputs;
+    DeviceFlags device;
     WatchFlags watch;
-    double time_limit_seconds = 60;
-    bool specialise = false, explain = false, json = false;
+    bool specialise = false, explain = false;
 };
 
 // What was emitted, as a kernel of the device. Nothing of it relies on lockstep, so nothing makes up for it.
@@ -39,8 +39,7 @@ Result<std::map<std::string, Array>> tensor_memory(const tile::Kernel& k, TileIn
     std::map<std::string, Array> memory;
     for (const tile::BufferId id : k.tensors()) {
         INGOT_ASSIGN(auto shape, tile_shape_at_launch(k, id, inputs.dims));
-        size_t count = 1;
-        for (const size_t n : shape) count *= n;
+        const size_t count = element_count(shape);
         const auto it = inputs.tensors.find(k[id].name);
         if (it == inputs.tensors.end()) {
             memory[k[id].name] = to_array(std::vector<double>(count), k[id].type, std::move(shape));
@@ -56,7 +55,7 @@ Result<std::map<std::string, Array>> tensor_memory(const tile::Kernel& k, TileIn
 
 void print_tile_report(const TileRunFlags& flags, const tile::CompiledKernel& c, const tile::Launch& l,
                        const metal::LaunchReport& report) {
-    if (flags.json) {
+    if (flags.watch.json) {
         const nlohmann::ordered_json json{{"device", "Ingot virtual Metal device"},
                                           {"kernel", c.entry},
                                           {"target", c.target},
@@ -81,8 +80,8 @@ Result<PreparedLaunch> prepare_tile(const TileRunFlags& flags, const tile::Compi
                                     std::vector<std::byte>& packed) {
     PreparedLaunch out;
     out.name = c.entry;
-    INGOT_ASSIGN(const auto layout, parse_cooperative_layout(flags.layout));
-    INGOT_ASSIGN(out.kernel, device_kernel(c, layout, flags.watch.count || !flags.watch.checkers.empty()));
+    INGOT_ASSIGN(const auto layout, parse_cooperative_layout(flags.device.layout));
+    INGOT_ASSIGN(out.kernel, device_kernel(c, layout, flags.watch.watches()));
     metal::Launch& l = out.launch;
     l.group_threads = {launch.threads[0], launch.threads[1], launch.threads[2]};
     l.grid_threads = {launch.groups[0] * launch.threads[0], launch.groups[1], launch.groups[2]};
@@ -92,21 +91,18 @@ Result<PreparedLaunch> prepare_tile(const TileRunFlags& flags, const tile::Compi
         out.bound.push_back({.slot = t.index, .initialised = t.role != tile::Role::kOut});
     }
     if (c.fields_index) l.buffers[*c.fields_index] = {packed.data(), packed.size()};
-    l.executor = metal::default_executor();
-    if (!flags.executor.empty()) {
-        INGOT_ASSIGN(l.executor, metal::executor_kind(flags.executor));
-    }
+    INGOT_ASSIGN(l.executor, chosen_executor(flags.device));
     return out;
 }
 
 Result<void> launch_tile(const TileRunFlags& flags, const tile::CompiledKernel& c, const tile::Launch& launch,
                          PreparedLaunch& prepared) {
     const bool idle = prepared.launch.grid_threads.count() == 0;  // a grid with a 0 has nothing to do
-    if (!idle && (flags.watch.count || !flags.watch.checkers.empty()))
-        return run_watched(prepared, flags.time_limit_seconds, c.entry + ".metal", flags.watch);
+    if (!idle && flags.watch.watches())
+        return run_watched(prepared, flags.device.time_limit_seconds, c.entry + ".metal", flags.watch);
     metal::LaunchReport report;
     if (!idle) {
-        set_deadline(prepared.launch, flags.time_limit_seconds);
+        set_deadline(prepared.launch, flags.device.time_limit_seconds);
         INGOT_ASSIGN(report, metal::make_fiber_executor()->run(*prepared.kernel, prepared.launch));
         INGOT_TRY(check_status(report));
     }
@@ -144,27 +140,10 @@ Action add_tile_run(CLI::App& app) {
     app.add_option("--path", flags->path,
                    "Refuse every other path for products: direct, shared, simdgroup or scalar");
     app.add_flag("--specialise", flags->specialise, "Compile for these dims alone");
-    app.add_option("--layout", flags->layout, "Cooperative tensors: nax, rowmajor or scrambled")
-        ->capture_default_str();
-    app.add_option("--executor", flags->executor,
-                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)");
-    app.add_option("--time-limit", flags->time_limit_seconds, "Seconds a run may take")
-        ->capture_default_str();
+    add_device_flags(app, flags->device);
     app.add_flag("--explain", flags->explain, "Say what the compiler decided, and why");
-    auto* check =
-        app.add_option("--check", flags->watch.checkers,
-                       "Watch it run and report what is wrong: all, or checkers separated by commas "
-                       "(`ingot metal check --help` lists them)")
-            ->expected(0, 1)
-            ->default_str("default");
     add_watch_flags(app, flags->watch);
-    app.add_flag("--count", flags->watch.count, "Count what it does: matrix operations, bytes, barriers...");
-    app.add_flag("--json", flags->json, "Print JSON");
-    return [flags, check] {
-        if (check->count() != 0 && flags->watch.checkers.empty()) flags->watch.checkers = "default";
-        flags->watch.json = flags->json;
-        return run_tile(*flags);
-    };
+    return [flags] { return run_tile(*flags); };
 }
 
 }  // namespace ingot::cli

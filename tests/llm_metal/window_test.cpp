@@ -1,7 +1,7 @@
 // Window modes of attention on Metal: several sequences in one batch (spans), sequences in several runs and
 // with a shared prefix (maps), and rows after a removal, each in every KV format, against scalar loops in
 // double.
-#include "llm/kv/cells.h"
+#include "llm/graph/attention_step.h"
 #include "llm/kv/rows.h"
 #include "metal_test.h"
 
@@ -11,6 +11,7 @@ namespace {
 using namespace graph;
 
 constexpr double kWindowBar = 2e-5;
+constexpr AttnParams kAttention{.heads = 4, .kv_heads = 2, .head_dim = 64, .scale = 0.125f};
 
 class MetalWindows : public MetalTest, public ::testing::WithParamInterface<kv::Format> {
   protected:
@@ -18,22 +19,7 @@ class MetalWindows : public MetalTest, public ::testing::WithParamInterface<kv::
     double step(const std::vector<kv::Continuation>& batch, WindowMode mode) {
         const kv::Placement place = value_of(cells_.append(batch));
         EXPECT_EQ(mode, place.window);
-        const auto tokens = uint32_t(place.positions.size());
-        const auto q = random_values(size_t(tokens) * 4 * 64, ++seed_, 2.0f),
-                   k = random_values(size_t(tokens) * 2 * 64, ++seed_),
-                   v = random_values(size_t(tokens) * 2 * 64, ++seed_);
-        const std::vector<InputData> inputs = {{"q", q},
-                                               {"k", k},
-                                               {"v", v},
-                                               {"positions", place.positions},
-                                               {"cells", place.cells},
-                                               {"span", place.window_data},
-                                               {"map", place.window_data}};
-        const GraphParams params{.tokens = tokens, .kv_format = GetParam(), .window = place.window};
-        expect_ok(on_metal_.run(params, inputs));
-        expect_ok(on_reference_.run(params, inputs));
-        const auto a = value_of(on_metal_.output()), b = value_of(on_reference_.output());
-        return relative_difference({a.begin(), a.end()}, {b.begin(), b.end()});
+        return attention_step(on_metal_, on_reference_, place, kAttention, GetParam(), seed_, 2.0f);
     }
     uint64_t count(std::string_view family) const {
         const auto& counts = metal_->kernel_counts();
@@ -46,7 +32,7 @@ class MetalWindows : public MetalTest, public ::testing::WithParamInterface<kv::
         b.kv_store(0, b.input("k", DType::kF32, {p.tokens, 2, 64}),
                    b.input("v", DType::kF32, {p.tokens, 2, 64}));
         const NodeId q = b.input("q", DType::kF32, {p.tokens, 4, 64});
-        b.output(b.attention(q, 0, {.heads = 4, .kv_heads = 2, .head_dim = 64, .scale = 0.125f}));
+        b.output(b.attention(q, 0, kAttention));
         return std::move(b).finish();
     };
     std::unique_ptr<mtl::MetalBackend> metal_ = make_metal();

@@ -57,11 +57,9 @@ void Observer::add_regions() {
 }
 
 void Observer::place_threadgroup_memory(const fibers::Group& group) {
-    uint64_t bytes = (kernel_.info.static_threadgroup_bytes + 15) / 16 * 16;
-    for (const uint32_t size : launch_.threadgroup_bytes) bytes += (size + 15) / 16 * 16;
     arena_.object = {.kind = ObjectKind::kSomeThreadgroup, .space = MemorySpace::kThreadgroup};
     arena_.begin = number(group.arena);
-    arena_.size_bytes = bytes;
+    arena_.size_bytes = threadgroup_layout(kernel_.info, launch_).size_bytes;
     arena_.initialised = false;
     for (Region& region : regions_) {
         if (region.object.kind == ObjectKind::kThreadgroupVariable) {

@@ -6,6 +6,7 @@
 // finding of its own kind.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "metal/check/checkers.h"
 #include "metal/check/describe.h"
@@ -28,21 +29,6 @@ struct Cell {
     Record write, read, other_read;
 };
 
-enum class Order : uint8_t { kOrdered, kThreadgroupRace, kDeviceRace, kGroupRace, kLockstep };
-
-constexpr FindingKind kind_of(Order order) {
-    switch (order) {
-        case Order::kThreadgroupRace:
-            return FindingKind::kThreadgroupRace;
-        case Order::kDeviceRace:
-            return FindingKind::kDeviceRace;
-        case Order::kGroupRace:
-            return FindingKind::kGroupRace;
-        default:
-            return FindingKind::kLockstep;
-    }
-}
-
 class Race final : public Listener {
   public:
     explicit Race(Findings& findings) : findings_(findings) {}
@@ -54,12 +40,13 @@ class Race final : public Listener {
   private:
     Record record_of(const Access& access) const;
     bool in_one_simdgroup(const Record& a, const Record& b) const;
-    Order order(const Record& past, const Record& now, bool device) const;
+    // What is wrong with two accesses one after the other; nothing if they are ordered.
+    std::optional<FindingKind> race_of(const Record& past, const Record& now, bool device) const;
     void compare(const Record& past, const Record& now, const Access& access, uint64_t address);
     void write(Cell& cell, const Record& now, const Access& access, uint64_t address, uint32_t bytes);
     void read(Cell& cell, const Record& now, const Access& access, uint64_t address);
     Position position(uint16_t thread) const;
-    std::string advice(Order order, bool writes) const;
+    std::string advice(FindingKind kind, bool writes) const;
 
     Findings& findings_;
     const std::vector<Site>* sites_ = nullptr;
@@ -90,16 +77,17 @@ bool Race::in_one_simdgroup(const Record& a, const Record& b) const {
     return a.group == b.group && a.thread / kSimdWidth == b.thread / kSimdWidth;
 }
 
-Order Race::order(const Record& past, const Record& now, bool device) const {
-    if (past.epoch == 0 || (past.group == now.group && past.thread == now.thread)) return Order::kOrdered;
-    if ((*sites_)[past.site].is_atomic && (*sites_)[now.site].is_atomic) return Order::kOrdered;
-    if (past.group != now.group) return device && !has_fences_ ? Order::kGroupRace : Order::kOrdered;
-    if (past.epoch != now.epoch) return Order::kOrdered;
+std::optional<FindingKind> Race::race_of(const Record& past, const Record& now, bool device) const {
+    if (past.epoch == 0 || (past.group == now.group && past.thread == now.thread)) return std::nullopt;
+    if ((*sites_)[past.site].is_atomic && (*sites_)[now.site].is_atomic) return std::nullopt;
+    if (past.group != now.group)
+        return device && !has_fences_ ? std::optional(FindingKind::kGroupRace) : std::nullopt;
+    if (past.epoch != now.epoch) return std::nullopt;
     if (in_one_simdgroup(past, now)) {
-        if (past.simdgroup_epoch != now.simdgroup_epoch) return Order::kOrdered;
-        if (past.site != now.site) return Order::kLockstep;
+        if (past.simdgroup_epoch != now.simdgroup_epoch) return std::nullopt;
+        if (past.site != now.site) return FindingKind::kLockstep;
     }
-    return device ? Order::kDeviceRace : Order::kThreadgroupRace;
+    return device ? FindingKind::kDeviceRace : FindingKind::kThreadgroupRace;
 }
 
 void Race::access(const Access& access) {
@@ -151,13 +139,13 @@ Position Race::position(uint16_t thread) const {
     return {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
 }
 
-std::string Race::advice(Order order, bool writes) const {
-    switch (order) {
-        case Order::kThreadgroupRace:
+std::string Race::advice(FindingKind kind, bool writes) const {
+    switch (kind) {
+        case FindingKind::kThreadgroupRace:
             return "no threadgroup_barrier(mem_flags::mem_threadgroup) stands between the two";
-        case Order::kDeviceRace:
+        case FindingKind::kDeviceRace:
             return "no threadgroup_barrier(mem_flags::mem_device) stands between the two";
-        case Order::kGroupRace:
+        case FindingKind::kGroupRace:
             return writes ? "nothing orders threadgroups of one dispatch"
                           : "nothing orders threadgroups of one dispatch: split the kernel in two";
         default:
@@ -167,10 +155,10 @@ std::string Race::advice(Order order, bool writes) const {
 
 void Race::compare(const Record& past, const Record& now, const Access& access, uint64_t address) {
     const bool device = access.site->space == MemorySpace::kDevice;
-    const Order found = order(past, now, device);
-    if (found == Order::kOrdered) return;
+    const std::optional<FindingKind> found = race_of(past, now, device);
+    if (!found) return;
     const Site& other = (*sites_)[past.site];
-    Finding* finding = findings_.add_pair(kind_of(found), now.site, past.site);
+    Finding* finding = findings_.add_pair(*found, now.site, past.site);
     if (finding == nullptr) return;
     set_access(*finding, access);
     finding->offset_bytes = int64_t(address - access.region->begin);
@@ -179,7 +167,7 @@ void Race::compare(const Record& past, const Record& now, const Access& access, 
     finding->text = fmt::format("{} {} at byte {} of {}, which {} {} at {}; {}.", describe(*access.thread),
                                 describe_deed(access), finding->offset_bytes, describe(access.region->object),
                                 who, other.writes ? other.reads ? "updated" : "wrote" : "read",
-                                describe(other), advice(found, access.site->writes));
+                                describe(other), advice(*found, access.site->writes));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/round_up.h"
 #include "metal/exec/kernel.h"
 
 namespace ingot::metal {
@@ -45,6 +46,23 @@ struct Launch {
     // Who watches (monitor.h); the kernel must have been compiled with CompileOptions::instrument.
     Monitor* monitor = nullptr;
 };
+
+// A threadgroup's memory: what the kernel declares from byte 0 on, then what is bound to each slot.
+struct ThreadgroupLayout {
+    std::array<uint64_t, kNumThreadgroupSlots> slot_offsets;
+    uint64_t size_bytes;
+};
+
+inline ThreadgroupLayout threadgroup_layout(const KernelInfo& info, const Launch& launch) {
+    constexpr uint64_t kAlignment = 16;
+    ThreadgroupLayout layout{.slot_offsets = {},
+                             .size_bytes = round_up(uint64_t{info.static_threadgroup_bytes}, kAlignment)};
+    for (uint32_t slot = 0; slot < kNumThreadgroupSlots; ++slot) {
+        layout.slot_offsets[slot] = layout.size_bytes;
+        layout.size_bytes += round_up(uint64_t{launch.threadgroup_bytes[slot]}, kAlignment);
+    }
+    return layout;
+}
 
 enum class LaunchStatus : uint8_t {
     kDone,

@@ -156,11 +156,9 @@ void Worker::bind(Shared& shared) {
     group_.stacks_begin = stacks_.begin();
     group_.stacks_bytes = stacks_.size_bytes();
     for (uint32_t i = 0; i < kNumBufferSlots; ++i) buffers_[i] = launch.buffers[i].address;
-    uint32_t offset = (shared.kernel.info.static_threadgroup_bytes + 15) / 16 * 16;
-    for (uint32_t i = 0; i < kNumThreadgroupSlots; ++i) {
-        threadgroup_buffers_[i] = arena + offset;
-        offset += (launch.threadgroup_bytes[i] + 15) / 16 * 16;
-    }
+    const ThreadgroupLayout layout = threadgroup_layout(shared.kernel.info, launch);
+    for (uint32_t i = 0; i < kNumThreadgroupSlots; ++i)
+        threadgroup_buffers_[i] = arena + layout.slot_offsets[i];
     group_.buffers = buffers_.data();
     group_.threadgroup_buffers = threadgroup_buffers_.data();
     const Size3 full = launch.group_threads;
@@ -333,8 +331,7 @@ Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
                     kernel.info.name, kernel.instrumentation.empty() ? "n't" : "",
                     launch.monitor == nullptr ? "nobody" : "somebody");
     }
-    uint64_t bytes = (kernel.info.static_threadgroup_bytes + 15) / 16 * 16;
-    for (const uint32_t size : launch.threadgroup_bytes) bytes += (uint64_t{size} + 15) / 16 * 16;
+    const uint64_t bytes = threadgroup_layout(kernel.info, launch).size_bytes;
     if (bytes > kMaxThreadgroupBytes) {
         return fail(ErrorKind::kLimit, "kernel '{}': {} bytes of threadgroup memory, at most {} accepted",
                     kernel.info.name, bytes, kMaxThreadgroupBytes);

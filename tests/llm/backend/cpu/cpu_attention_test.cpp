@@ -4,9 +4,8 @@
 
 #include "base/half.h"
 #include "llm/backend/cpu/cpu_backend.h"
-#include "llm/graph/fixture.h"
+#include "llm/graph/attention_step.h"
 #include "llm/graph/reference_backend.h"
-#include "llm/kv/cells.h"
 
 namespace ingot::tests {
 namespace {
@@ -35,23 +34,7 @@ class Pair {
     // Runs `batch` on both; the difference of their outputs.
     double step(const std::vector<kv::Continuation>& batch) {
         const kv::Placement place = value_of(cells_.append(batch));
-        const uint32_t tokens = uint32_t(place.positions.size());
-        const AttnParams& p = case_.params;
-        const auto q = random_values(size_t(tokens) * p.heads * p.head_dim, ++seed_);
-        const auto k = random_values(size_t(tokens) * p.kv_heads * p.head_dim, ++seed_);
-        const auto v = random_values(size_t(tokens) * p.kv_heads * p.head_dim, ++seed_);
-        const std::vector<InputData> inputs = {{"q", q},
-                                               {"k", k},
-                                               {"v", v},
-                                               {"positions", place.positions},
-                                               {"cells", place.cells},
-                                               {"span", place.window_data},
-                                               {"map", place.window_data}};
-        const GraphParams params{.tokens = tokens, .kv_format = case_.format, .window = place.window};
-        expect_ok(on_cpu_.run(params, inputs));
-        expect_ok(on_reference_.run(params, inputs));
-        const auto a = value_of(on_cpu_.output()), b = value_of(on_reference_.output());
-        return relative_difference({a.begin(), a.end()}, {b.begin(), b.end()});
+        return attention_step(on_cpu_, on_reference_, place, case_.params, case_.format, seed_);
     }
     double prefill(uint32_t tokens) { return step({{0, tokens}}); }
     double decode() { return step({{0, 1}}); }
