@@ -1,5 +1,7 @@
-# Writes OUTPUT, a C++ file that holds every .tile file of FOLDER: cmake -DFOLDER=... -DOUTPUT=... -P embed.cmake
-file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*.tile)
+# Writes OUTPUT, a C++ file with a table of every file of FOLDER that ends in EXTENSION, as {name, text}, and the
+# function ENTRY that gives it as a span of TYPE (both from HEADER):
+# cmake -DFOLDER=... -DEXTENSION=tile -DOUTPUT=... -DHEADER=... -DTYPE=... -DENTRY=... -P embed.cmake
+file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*.${EXTENSION})
 list(SORT files)
 set(table "")
 foreach(file ${files})
@@ -7,18 +9,18 @@ foreach(file ${files})
   get_filename_component(name ${file} NAME_WE)
   string(APPEND table "    {\"${name}\", R\"tile(${text})tile\"},\n")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"tile/library/library.h\"
+file(WRITE ${OUTPUT} "#include \"${HEADER}\"
 
 namespace ingot::tile {
 namespace {
 
-constexpr LibraryKernel kLibrary[] = {
+constexpr ${TYPE} kEmbedded_${ENTRY}[] = {
 ${table}};
 
 }  // namespace
 
-std::span<const LibraryKernel> library() {
-    return kLibrary;
+std::span<const ${TYPE}> ${ENTRY}() {
+    return kEmbedded_${ENTRY};
 }
 
 }  // namespace ingot::tile
