@@ -8,6 +8,7 @@
 
 #include "metal/exec/kernel.h"
 #include "metal/exec/launch.h"
+#include "metal/exec/monitor.h"
 
 namespace ingot::metal::check {
 
@@ -53,6 +54,14 @@ struct Call {
     uint32_t argument = 0;           // memory flags of a barrier
 };
 
+// A simdgroup's part of a matmul2d, or the product of a thread alone.
+struct Product {
+    uint32_t site_number = 0;
+    const Site* site = nullptr;
+    const Thread* thread = nullptr;  // the simdgroup's first
+    const ProductShape& shape;
+};
+
 // Flags of barriers, as mem_flags has them.
 constexpr uint32_t kOrdersDevice = 1, kOrdersThreadgroup = 2;
 
@@ -75,6 +84,7 @@ class Listener {
     virtual void group_begins(const GroupEvent&) {}
     virtual void access(const Access&) {}
     virtual void call(const Call&) {}
+    virtual void product(const Product&) {}
     virtual void thread_ends(const Thread&) {}
     virtual void group_ends(const GroupEvent&) {}
     virtual void launch_ends() {}

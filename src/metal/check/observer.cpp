@@ -75,6 +75,7 @@ void Observer::begin_group(const fibers::Group& group) {
     group_ = {.number = num_groups_++, .position = {}, .num_threads = group.num_threads};
     std::copy_n(group.group_position, 3, group_.position.begin());
     threads_.resize(group.num_threads);
+    products_.assign(group.num_threads, 0);
     for (uint32_t i = 0; i < group.num_threads; ++i) {
         const fibers::Lane& lane = group.lanes[i];
         Thread& thread = threads_[i];
@@ -151,6 +152,7 @@ void Observer::call(const fibers::Lane& lane, uint32_t site_number, uint32_t arg
         for (Listener* listener : listeners_) listener->thread_ends(thread);
         return;
     }
+    if (site.kind == SiteKind::kTensorOperation) products_[lane.thread] = site_number;
     const Call event{.site_number = site_number, .site = &site, .thread = &thread, .argument = argument};
     for (Listener* listener : listeners_) listener->call(event);
     const bool device = (argument & kOrdersDevice) != 0, threadgroup = (argument & kOrdersThreadgroup) != 0;
@@ -161,6 +163,15 @@ void Observer::call(const fibers::Lane& lane, uint32_t site_number, uint32_t arg
         if (device) ++thread.device_simdgroup_epoch;
         if (threadgroup) ++thread.threadgroup_simdgroup_epoch;
     }
+}
+
+void Observer::product(const fibers::Lane& lane, const ProductShape& shape) {
+    const uint32_t site = products_[lane.thread];
+    const Product event{.site_number = site,
+                        .site = &kernel_.instrumentation.sites[site],
+                        .thread = &threads_[lane.thread],
+                        .shape = shape};
+    for (Listener* listener : listeners_) listener->product(event);
 }
 
 }  // namespace ingot::metal::check

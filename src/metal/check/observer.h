@@ -31,6 +31,7 @@ class Observer final : public Monitor {
     void end_group(const fibers::Group& group) override;
     bool access(const fibers::Lane& lane, const RawAccess& access) override;
     void call(const fibers::Lane& lane, uint32_t site, uint32_t argument) override;
+    void product(const fibers::Lane& lane, const ProductShape& shape) override;
 
   private:
     void add_regions();
@@ -42,11 +43,12 @@ class Observer final : public Monitor {
     const Launch& launch_;
     std::vector<Listener*> listeners_;
     std::array<BufferFacts, kNumBufferSlots> facts_{};
-    std::vector<Region> regions_;  // of the kernel's objects, by index
-    std::vector<Region> buffers_;  // all that is bound
-    Region arena_;                 // all threadgroup memory of the running group
-    Region of_base_;               // the private variable or constant of the event at hand
-    std::vector<Thread> threads_;  // of the running group
+    std::vector<Region> regions_;     // of the kernel's objects, by index
+    std::vector<Region> buffers_;     // all that is bound
+    Region arena_;                    // all threadgroup memory of the running group
+    Region of_base_;                  // the private variable or constant of the event at hand
+    std::vector<Thread> threads_;     // of the running group
+    std::vector<uint32_t> products_;  // where each of them came to a matmul2d last
     GroupEvent group_{};
     uint32_t num_groups_ = 0;
     uint32_t epoch_ = 1;  // where the running group's epochs begin

@@ -1,15 +1,12 @@
 #include "metal/count/counter.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "metal/check/describe.h"
 #include "metal/check/session.h"
 
 namespace ingot::metal::count {
 namespace {
-
-constexpr uint64_t kPageBytes = 4096;
 
 bool is_shuffle(const Site& site) {
     return site.function.find("shuffle") != std::string::npos ||
@@ -23,38 +20,6 @@ bool is_global(const Site& site) {
 
 }  // namespace
 
-void Counter::Touched::add(uint64_t offset, uint64_t size_bytes) {
-    while (size_bytes != 0) {
-        std::vector<uint64_t>& page = pages[offset / kPageBytes];
-        if (page.empty()) page.resize(kPageBytes / 64);
-        const uint64_t bit = offset % 64, count = std::min(size_bytes, 64 - bit);
-        page[offset % kPageBytes / 64] |= (~uint64_t{0} >> (64 - count)) << bit;
-        offset += count;
-        size_bytes -= count;
-    }
-}
-
-// Blocks of at most 64 bytes, or of multiples of 64, with a byte that was touched.
-uint64_t Counter::Touched::blocks(uint64_t block_bytes) const {
-    uint64_t count = 0;
-    for (const auto& [number, page] : pages) {
-        if (block_bytes == 1) {
-            for (const uint64_t word : page) count += uint64_t(std::popcount(word));
-            continue;
-        }
-        for (size_t at = 0; at < kPageBytes; at += block_bytes) {
-            uint64_t any = 0;
-            if (block_bytes < 64) {
-                any = page[at / 64] >> at % 64 & ((uint64_t{1} << block_bytes) - 1);
-            } else {
-                for (size_t word = at / 64; word < (at + block_bytes) / 64; ++word) any |= page[word];
-            }
-            count += any != 0;
-        }
-    }
-    return count;
-}
-
 void Counter::launch_begins(const check::LaunchEvent& event) {
     kernel_ = &event.kernel;
     counts_ = {};
@@ -63,6 +28,7 @@ void Counter::launch_begins(const check::LaunchEvent& event) {
     came_.assign(counts_.sites.size(), {});
     lines_.assign(counts_.sites.size(), {});
     buffers_.clear();
+    products_.clear();
 }
 
 void Counter::group_begins(const check::GroupEvent& event) {
@@ -126,6 +92,10 @@ void Counter::call(const check::Call& call) {
     come(call.site_number, *call.thread);
 }
 
+void Counter::product(const check::Product& product) {
+    ++products_[product.shape];
+}
+
 // What a group's threads did at a place, once they are done: a simdgroup came as often as the lane that came
 // most.
 void Counter::add_issues(uint32_t number) {
@@ -186,6 +156,7 @@ void Counter::launch_ends() {
         if (site.kind == SiteKind::kAtomic) counts_.atomics += counts_.sites[i].threads;
         if (site.kind == SiteKind::kFence) counts_.fences += counts_.sites[i].threads;
     }
+    for (const auto& [shape, simdgroups] : products_) counts_.tensor_products.push_back({shape, simdgroups});
     for (auto& [address, buffer] : buffers_) {
         buffer.counts.unique_bytes_read = buffer.read.blocks(1);
         buffer.counts.unique_bytes_written = buffer.written.blocks(1);

@@ -2,12 +2,13 @@
 // same in every run and on any number of cores. A listener (check/event.h); what it counted is plain values.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "metal/check/event.h"
+#include "metal/count/touched.h"
 #include "metal/exec/executor.h"
 
 namespace ingot::metal::count {
@@ -39,6 +40,16 @@ struct SiteCounts {
     bool operator==(const SiteCounts&) const = default;
 };
 
+// Products of one shape.
+struct ProductCounts {
+    ProductShape shape;
+    uint64_t simdgroups = 0;  // that took part, in all; threads where a thread multiplies alone
+
+    // How often the kernel multiplied.
+    uint64_t operations() const { return simdgroups / std::max(shape.threads / kSimdWidth, 1u); }
+    bool operator==(const ProductCounts&) const = default;
+};
+
 struct Counts {
     uint64_t threadgroups = 0, simdgroups = 0, threads = 0;
     uint64_t barriers = 0;            // meetings of a threadgroup
@@ -48,10 +59,11 @@ struct Counts {
     uint64_t matrix_loads_device = 0, matrix_loads_threadgroup = 0;
     uint64_t matrix_stores_device = 0, matrix_stores_threadgroup = 0;
     uint64_t matrix_products = 0;    // 8x8x8 multiply-accumulates
-    uint64_t tensor_operations = 0;  // matmul2d
+    uint64_t tensor_operations = 0;  // matmul2d, of a simdgroup each
     uint64_t atomics = 0;            // of a thread each
     uint64_t fences = 0;
-    std::vector<MemoryCounts> buffers;  // that were touched, by slot
+    std::vector<ProductCounts> tensor_products;  // those matmul2d, by shape and types
+    std::vector<MemoryCounts> buffers;           // that were touched, by slot
     MemoryCounts threadgroup_memory;
     std::vector<SiteCounts> sites;  // of Kernel::instrumentation
 
@@ -64,6 +76,7 @@ class Counter final : public check::Listener {
     void group_begins(const check::GroupEvent& event) override;
     void access(const check::Access& access) override;
     void call(const check::Call& call) override;
+    void product(const check::Product& product) override;
     void group_ends(const check::GroupEvent& event) override;
     void launch_ends() override;
 
@@ -71,12 +84,6 @@ class Counter final : public check::Listener {
     const Counts& counts() const { return counts_; }
 
   private:
-    // Bytes touched, a bit each, page by page.
-    struct Touched {
-        std::unordered_map<uint64_t, std::vector<uint64_t>> pages;
-        void add(uint64_t offset, uint64_t size_bytes);
-        uint64_t blocks(uint64_t block_bytes) const;
-    };
     struct Buffer {
         MemoryCounts counts;
         Touched read, written, all;
@@ -92,6 +99,7 @@ class Counter final : public check::Listener {
     std::vector<std::vector<uint32_t>> came_;  // site -> how often each thread of the running group came
     std::vector<std::vector<std::vector<uint64_t>>> lines_;  // site -> simdgroup's round -> lines
     std::map<uint64_t, Buffer> buffers_;                     // by address
+    std::map<ProductShape, uint64_t> products_;
 };
 
 // Runs a launch counted. The kernel must have been compiled with CompileOptions::instrument.

@@ -53,6 +53,35 @@ Json to_json(const MemoryCounts& memory) {
             {"lines_128", memory.lines}};
 }
 
+const char* type_name(fibers::TensorType type) {
+    switch (type) {
+#define X(enumerator, name, code, bytes) \
+    case fibers::TensorType::enumerator: \
+        return std::string_view(name) == "b16" ? "bf16" : name;
+        INGOT_METAL_TENSOR_TYPES(X)
+#undef X
+    }
+    return "";
+}
+
+Json to_json(const ProductCounts& product) {
+    const ProductShape& shape = product.shape;
+    return {{"m", shape.m},
+            {"n", shape.n},
+            {"k", shape.k},
+            {"left", type_name(shape.left)},
+            {"right", type_name(shape.right)},
+            {"destination", type_name(shape.destination)},
+            {"threads", shape.threads},
+            {"operations", product.operations()}};
+}
+
+std::string describe(const ProductShape& shape) {
+    return fmt::format("matmul2d {}x{}x{} of {} and {} to {} by {} thread{}", shape.m, shape.n, shape.k,
+                       type_name(shape.left), type_name(shape.right), type_name(shape.destination),
+                       shape.threads, shape.threads == 1 ? "" : "s");
+}
+
 Json to_json(const LineCounts& line) {
     Json json;
     if (line.line != 0) json = {{"file", line.file}, {"line", line.line}};
@@ -119,6 +148,8 @@ std::string to_text(const Counts& counts) {
         if (counts.*row.count != 0)
             text += fmt::format("{:>16} {}\n", with_commas(counts.*row.count), row.text);
     }
+    for (const ProductCounts& product : counts.tensor_products)
+        text += fmt::format("{:>16} {}\n", with_commas(product.operations()), describe(product.shape));
     std::vector<MemoryCounts> memories = counts.buffers;
     const MemoryCounts& shared = counts.threadgroup_memory;
     if (shared.bytes_read + shared.bytes_written != 0) memories.push_back(shared);
@@ -158,6 +189,9 @@ std::string to_text(const std::vector<LineCounts>& lines, const check::SourceLin
 std::string to_json(const Counts& counts, const std::vector<LineCounts>& lines) {
     Json json;
     for (const Row& row : kRows) json[row.name] = counts.*row.count;
+    json["tensor_products"] = Json::array();
+    for (const ProductCounts& product : counts.tensor_products)
+        json["tensor_products"].push_back(to_json(product));
     json["buffers"] = Json::array();
     for (const MemoryCounts& buffer : counts.buffers) json["buffers"].push_back(to_json(buffer));
     json["threadgroup_memory"] = to_json(counts.threadgroup_memory);

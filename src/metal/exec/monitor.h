@@ -4,7 +4,10 @@
 // behind this (check/observer.h).
 #pragma once
 
+#include <compare>
+
 #include "metal/exec/fibers/lane.h"
+#include "metal/exec/fibers/tensor_types.h"
 #include "metal/exec/kernel.h"
 
 namespace ingot::metal {
@@ -18,6 +21,15 @@ struct RawAccess {
     uint64_t value_low = 0, value_high = 0;  // the first 16 bytes that a store brings
 };
 
+// What a matmul2d multiplies: m x k by k x n, by `threads` together.
+struct ProductShape {
+    int32_t m = 0, n = 0, k = 0;  // k as long as the operands are where the kernel leaves it open
+    fibers::TensorType left{}, right{}, destination{};
+    uint32_t threads = 0;
+
+    auto operator<=>(const ProductShape&) const = default;
+};
+
 class Monitor {
   public:
     virtual ~Monitor() = default;
@@ -28,6 +40,9 @@ class Monitor {
     virtual bool access(const fibers::Lane& thread, const RawAccess& access) = 0;
     // `argument`: a barrier's memory flags, a shuffle's lane.
     virtual void call(const fibers::Lane& thread, uint32_t site, uint32_t argument) = 0;
+    // A simdgroup's part of a matmul2d, whose first lane `thread` is, or a thread's own; after the calls that
+    // led there.
+    virtual void product(const fibers::Lane& thread, const ProductShape& shape) = 0;
 };
 
 }  // namespace ingot::metal

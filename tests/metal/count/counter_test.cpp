@@ -12,16 +12,22 @@ namespace {
 
 using metal::count::Counts;
 
-const std::filesystem::path& counted_file() {
-    static const std::filesystem::path path =
-        std::filesystem::path(INGOT_TEST_DATA).parent_path() / "metal" / "count" / "kernels.metal";
-    return path;
+std::filesystem::path counted_file(const std::string& name = "kernels.metal") {
+    return std::filesystem::path(INGOT_TEST_DATA).parent_path() / "metal" / "count" / name;
+}
+
+const metal::msl::SourceLibrary& counted_library(const std::string& file) {
+    static std::map<std::string, metal::msl::SourceLibrary> known;
+    const auto found = known.find(file);
+    if (found != known.end()) return found->second;
+    auto library = metal::msl::SourceLibrary::open_file(counted_file(file).string(), {});
+    if (!library) throw std::runtime_error(library.error().describe());
+    return known.emplace(file, std::move(*library)).first->second;
 }
 
 std::shared_ptr<const metal::Kernel> counted_kernel(const std::string& name) {
-    static const auto library = metal::msl::SourceLibrary::open_file(counted_file().string(), {});
-    if (!library) throw std::runtime_error(library.error().describe());
-    const auto module = library->compile(name);
+    const auto module =
+        counted_library(name.starts_with("multiply_") ? "tensors.metal" : "kernels.metal").compile(name);
     if (!module) throw std::runtime_error(module.error().describe());
     metal::CompileOptions options;
     options.instrument = true;
@@ -140,6 +146,35 @@ TEST(Counter, GemmIssuesAProductForEachTileAndStep) {
         EXPECT_EQ(uint64_t{rows} * depth * 4, counts.buffers[0].unique_bytes_read);
         EXPECT_EQ(uint64_t{depth} * columns * 4, counts.buffers[1].unique_bytes_read);
         EXPECT_EQ(uint64_t{rows} * columns * 4, counts.buffers[2].bytes_written);
+    }
+}
+
+// A tile of 16 x 32 is multiplied once for 16 of the depth, however many simdgroups share it.
+TEST(Counter, ProductsOnTensorsAreCountedByShapeAndType) {
+    using metal::fibers::TensorType;
+    const uint32_t sizes[][3] = {{16, 32, 16}, {32, 32, 48}, {16, 96, 32}, {64, 64, 16}, {48, 32, 80}};
+    for (const auto& [rows, columns, depth] : sizes) {
+        for (const bool halves : {true, false}) {
+            const uint32_t threads = halves ? 32 : 64;
+            const Counts counts = CountedLaunch({columns / 32, rows / 16, 1}, threads)
+                                      .floats(rows * depth / 2)
+                                      .floats(depth * columns / 2)
+                                      .floats(rows * columns)
+                                      .number(columns)
+                                      .number(depth)
+                                      .run(halves ? "multiply_halves" : "multiply_bfloats");
+            ASSERT_EQ(1u, counts.tensor_products.size());
+            const auto& product = counts.tensor_products[0];
+            const TensorType type = halves ? TensorType::kF16 : TensorType::kBF16;
+            EXPECT_EQ((metal::ProductShape{16, 32, 16, type, type, TensorType::kF32, threads}),
+                      product.shape);
+            EXPECT_EQ(uint64_t{rows / 16} * (columns / 32) * (depth / 16), product.operations());
+            EXPECT_EQ(product.simdgroups, counts.tensor_operations);
+            EXPECT_THAT(
+                metal::count::to_text(counts),
+                ::testing::HasSubstr(halves ? " matmul2d 16x32x16 of f16 and f16 to f32 by 32 threads\n"
+                                            : "16x32x16 of bf16 and bf16 to f32 by 64 threads\n"));
+        }
     }
 }
 

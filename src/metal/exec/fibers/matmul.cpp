@@ -8,6 +8,7 @@
 #include "metal/exec/fibers/operands.h"
 #include "metal/exec/fibers/scheduler.h"
 #include "metal/exec/fibers/vector_clones.h"
+#include "metal/exec/monitor.h"
 
 namespace ingot::metal::fibers {
 namespace {
@@ -115,6 +116,27 @@ const TensorView& view_of(const uint64_t* pointers, uint32_t mask) {
     return *reinterpret_cast<const TensorView*>(pointers[std::countr_zero(mask)]);
 }
 
+// Length of the sums: no further than both operands reach, so that nothing meets a padding zero.
+int depth(const MatmulCall& call, const Pointers& at) {
+    const MatmulDescriptor& d = *call.descriptor;
+    int k = d.k < 0 ? INT_MAX : d.k;
+    if (call.left.is_view) k = std::min(k, view_of(at.left, at.mask).extent(d.transpose_left ? 1 : 0));
+    if (call.right.is_view) k = std::min(k, view_of(at.right, at.mask).extent(d.transpose_right ? 0 : 1));
+    return k;
+}
+
+void tell_monitor(const Lane& thread, const MatmulCall& call, const Pointers& at) {
+    if (thread.group->monitor == nullptr) return;
+    const MatmulDescriptor& d = *call.descriptor;
+    thread.group->monitor->product(thread, {.m = d.m,
+                                            .n = d.n,
+                                            .k = d.k < 0 ? depth(call, at) : d.k,
+                                            .left = call.left.type,
+                                            .right = call.right.type,
+                                            .destination = call.destination.type,
+                                            .threads = uint32_t(call.threads)});
+}
+
 // The product of one simdgroup or thread, in numbers of one type.
 template <typename Number>
 class Product {
@@ -138,7 +160,6 @@ class Product {
     }
     Lanes lanes(const uint64_t* pointers) const { return {pointers, at_.mask, at_.simdgroup}; }
     Rectangle part() const;
-    int depth() const;
     Dense<const Number> left(int k, int count);
     const Number* right(int k, int count);
 
@@ -166,15 +187,6 @@ Rectangle Product<Number>::part() const {
     const int share = (length + kPartRows * simdgroups - 1) / (kPartRows * simdgroups) * kPartRows;
     const int begin = std::min(at_.simdgroup * share, length), end = std::min(begin + share, length);
     return by_rows ? Rectangle{begin, 0, end - begin, d_.n} : Rectangle{0, begin, d_.m, end - begin};
-}
-
-// Length of the sums: no further than both operands reach, so that nothing meets a padding zero.
-template <typename Number>
-int Product<Number>::depth() const {
-    int k = d_.k < 0 ? INT_MAX : d_.k;
-    if (call_.left.is_view) k = std::min(k, view_of(at_.left, at_.mask).extent(d_.transpose_left ? 1 : 0));
-    if (call_.right.is_view) k = std::min(k, view_of(at_.right, at_.mask).extent(d_.transpose_right ? 0 : 1));
-    return k;
 }
 
 // Rows part_.row... of the left operand, columns [k, k + count).
@@ -251,7 +263,7 @@ void Product<Number>::run() {
             read_lanes(destination, lanes(at_.destination), whole, part_, call_.destination.type);
         }
     }
-    const int k = depth(), step = call_.left.is_view && call_.right.is_view ? kBlockK : k;
+    const int k = depth(call_, at_), step = call_.left.is_view && call_.right.is_view ? kBlockK : k;
     for (int begin = 0; begin < k; begin += step) {
         const int count = std::min(step, k - begin);
         const Dense<const Number> a = left(begin, count);
@@ -281,7 +293,9 @@ void run(const MatmulCall& call, const Pointers& at) {
 void run_for_simdgroup(Simdgroup* s, uint32_t mask, const void* argument) {
     const MatmulCall& call = *static_cast<const MatmulCall*>(argument);
     const uint32_t simdgroups = uint32_t(call.threads) / kSimdWidth;
-    run(call, {s->in, s->in2, s->out, mask, int(s->index % simdgroups)});
+    const Pointers at{s->in, s->in2, s->out, mask, int(s->index % simdgroups)};
+    tell_monitor(s->group->lanes[s->index * kSimdWidth + uint32_t(std::countr_zero(mask))], call, at);
+    run(call, at);
 }
 
 }  // namespace
@@ -296,7 +310,9 @@ extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
     const uint64_t pointers[3] = {reinterpret_cast<uint64_t>(left), reinterpret_cast<uint64_t>(right),
                                   reinterpret_cast<uint64_t>(destination)};
     if (threads < ingot::metal::kSimdWidth) {
-        return run(call, {&pointers[0], &pointers[1], &pointers[2], 1, 0});
+        const Pointers at{&pointers[0], &pointers[1], &pointers[2], 1, 0};
+        tell_monitor(*me, call, at);
+        return run(call, at);
     }
     Simdgroup* s = me->simdgroup;
     s->in[me->lane] = pointers[0];

@@ -1,0 +1,39 @@
+// Which bytes were touched, a bit each, page by page. Addresses or offsets: whoever adds decides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace ingot::metal::count {
+
+class Touched {
+  public:
+    Touched() = default;
+    Touched(Touched&&) = default;
+    Touched& operator=(Touched&&) = default;
+    Touched(const Touched&) = delete;
+    Touched& operator=(const Touched&) = delete;
+
+    void add(uint64_t begin, uint64_t size_bytes);
+    void remove(uint64_t begin, uint64_t size_bytes);
+    // Blocks with a byte that was touched; of at most 64 bytes, or of multiples of 64.
+    uint64_t blocks(uint64_t block_bytes) const;
+    // The first byte that is in both.
+    std::optional<uint64_t> first_common(const Touched& other) const;
+
+  private:
+    static constexpr uint64_t kPageBytes = 4096;
+    using Page = std::vector<uint64_t>;
+
+    Page& page_of(uint64_t number);
+    template <typename Change>
+    void for_each_word(uint64_t begin, uint64_t size_bytes, Change change);
+
+    std::unordered_map<uint64_t, Page> pages_;
+    Page* last_ = nullptr;  // accesses come side by side
+    uint64_t last_number_ = ~uint64_t{0};
+};
+
+}  // namespace ingot::metal::count
