@@ -20,6 +20,8 @@ class LaunchReader {
 
   private:
     Result<void> read_text(const std::string& key, const Json& value, std::string& into);
+    // The library, where the caller doesn't name another.
+    Result<void> read_library(const std::string& key, const Json& value, std::string& into);
     Result<void> read_flag(const std::string& key, const Json& value, bool& into);
     Result<void> read_size(const std::string& key, const Json& value, std::string& into);
     Result<void> read_list(const std::string& key, const Json& value, std::vector<std::string>& into);
@@ -40,6 +42,13 @@ Failure wrong(const std::string& key, const char* expected, const Json& value) {
 Result<void> LaunchReader::read_text(const std::string& key, const Json& value, std::string& into) {
     if (!value.is_string()) return wrong(key, "a text", value);
     into = value.get<std::string>();
+    return {};
+}
+
+Result<void> LaunchReader::read_library(const std::string& key, const Json& value, std::string& into) {
+    std::string file;
+    INGOT_TRY(read_text(key, value, file));
+    if (into.empty()) into = (folder_ / file).string();
     return {};
 }
 
@@ -103,6 +112,7 @@ Result<void> LaunchReader::read_files(const std::string& key, const Json& value,
 
 // What a launch file may hold: key, how its value is read, the flag that it stands for.
 #define INGOT_LAUNCH_KEYS(X)            \
+    X(file, library, file)              \
     X(kernel, text, kernel)             \
     X(grid, size, grid)                 \
     X(grid_threads, size, grid_threads) \

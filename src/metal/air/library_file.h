@@ -50,6 +50,7 @@ class LibraryFile {
     Result<KernelInfo> reflect(const LibraryFunction& function) const;
 
     const std::string& label() const { return label_; }
+    std::span<const std::byte> bytes() const { return bytes_; }
     std::array<uint16_t, 2> file_version() const { return file_version_; }
     std::array<uint16_t, 2> target_version() const { return target_version_; }
 

@@ -3,7 +3,7 @@
 // order.
 #include "base/check.h"
 #include "metal/api/capture.h"
-#include "metal/api/objects.h"
+#include "metal/api/watch.h"
 
 namespace ingot::metal::api {
 namespace {
@@ -37,7 +37,8 @@ CommandBufferImpl::~CommandBufferImpl() {
 }
 
 void CommandBufferImpl::keep(const NS::Object* object) {
-    if (!retains || object == nullptr) return;
+    // Where somebody watches, what is released too early is told, and lives on.
+    if (object == nullptr || (!retains && watch_of(*queue->device) == nullptr)) return;
     kept.push_back(const_cast<NS::Object*>(object)->retain());
 }
 
@@ -68,6 +69,9 @@ void CommandBufferImpl::execute() {
             error = make_error(MTL::CommandBufferErrorDomain, NS::Integer(result.code), result.message);
         }
     }
+    Watch* watch = watch_of(*queue->device);
+    if (watch != nullptr && !retains) watch->check_released(*this);
+    if (watch != nullptr && !completed_handlers.empty()) watch->host_knows(*this);
     for (const auto& handler : completed_handlers) handler(this);
     commands.clear();
     {
@@ -208,7 +212,8 @@ void CommandBuffer::enqueue() {
 }
 void CommandBuffer::commit() {
     CommandBufferImpl& buffer = impl(this);
-    INGOT_CHECK(!buffer.encoding, "commit of a command buffer whose encoder wasn't ended");
+    obeys(*buffer.queue->device, !buffer.encoding, ingot::metal::check::FindingKind::kOpenEncoder,
+          "A command buffer is committed whose encoder wasn't ended");
     enqueue();
     {
         const std::scoped_lock lock(buffer.mutex);
@@ -216,6 +221,7 @@ void CommandBuffer::commit() {
         buffer.status = CommandBufferStatusCommitted;
     }
     if (buffer.capture != nullptr) buffer.capture->record(buffer);
+    if (Watch* watch = watch_of(*buffer.queue->device)) watch->committed(buffer, buffer.written);
     buffer.queue->committed();
 }
 void CommandBuffer::waitUntilScheduled() {
@@ -231,10 +237,13 @@ void CommandBuffer::waitUntilCompleted() {
     INGOT_CHECK(buffer.status >= CommandBufferStatusCommitted,
                 "waiting for a command buffer that wasn't committed");
     buffer.changed.wait(lock, [&] { return buffer.handlers_done; });
+    if (Watch* watch = watch_of(*buffer.queue->device)) watch->host_knows(buffer);
 }
 CommandBufferStatus CommandBuffer::status() const {
     CommandBufferImpl& buffer = impl(this);
     const std::scoped_lock lock(buffer.mutex);
+    Watch* watch = watch_of(*buffer.queue->device);
+    if (watch != nullptr && buffer.status >= CommandBufferStatusCompleted) watch->host_knows(buffer);
     return buffer.status;
 }
 NS::Error* CommandBuffer::error() const {
@@ -258,7 +267,9 @@ void CommandBuffer::encodeWait(const Event* event, std::uint64_t value) {
 }
 void CommandBuffer::encodeSignalEvent(const Event* event, std::uint64_t value) {
     impl(this).keep(event);
-    impl(this).add([event, value](auto) -> CommandResult {
+    // Who waits for the event knows that what comes before it is done.
+    impl(this).add([event, value, commands = &impl(this)](auto) -> CommandResult {
+        if (Watch* watch = watch_of(*commands->queue->device)) watch->host_knows(*commands);
         impl(event).signal(value);
         return {};
     });

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "metal/api/extensions.h"
-#include "metal/api/objects.h"
+#include "metal/api/watch.h"
 #include "metal/exec/tensor_argument.h"
 
 namespace ingot::metal::api {
@@ -18,6 +18,19 @@ class FenceImpl final : public MTL::Fence {
 };
 FenceImpl& impl(const MTL::Fence* fence) {
     return *static_cast<FenceImpl*>(const_cast<MTL::Fence*>(fence));
+}
+
+// Watched if the environment says so.
+DeviceImpl* make_device() {
+    auto* device = new DeviceImpl;
+    const char* checkers = std::getenv("INGOT_METAL_CHECK");
+    const char* folder = std::getenv("INGOT_METAL_RECORD");
+    if (folder != nullptr && *folder != '\0') set_recording(device, folder);
+    if (checkers == nullptr || *checkers == '\0') return device;
+    const auto done = set_checks(device, checkers);
+    if (!done) fmt::print(stderr, "ingot: INGOT_METAL_CHECK: {}\n", done.error().describe());
+    if (done) device->watch->prints = true;
+    return device;
 }
 
 EventImpl* make_event(DeviceImpl& device) {
@@ -67,7 +80,7 @@ namespace MTL {
 using namespace ingot::metal::api;
 
 Device* CreateSystemDefaultDevice() {
-    static DeviceImpl* device = new DeviceImpl;
+    static DeviceImpl* device = make_device();
     device->retain();
     return device;
 }

@@ -2,11 +2,12 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "metal/api/objects.h"
+#include "metal/api/watch.h"
 
 namespace ingot::metal::api {
 namespace {
 
+using check::FindingKind;
 using Clock = std::chrono::steady_clock;
 
 constexpr NS::UInteger kMaxBytesLength = 4096;
@@ -28,11 +29,15 @@ struct EncoderState {
     ~EncoderState() { command_buffer->release(); }
     // Records a command; `text` describes it in a capture.
     void add(Command command, const std::string& text);
+    // What a command may write.
+    void writes(const MTL::Buffer* buffer);
+    const DeviceImpl& device() const { return *command_buffer->queue->device; }
 
     CommandBufferImpl* command_buffer = nullptr;
     std::string kind, label;
     std::vector<std::string> groups;  // of pushDebugGroup, innermost last
-    bool described = false;           // in the capture
+    bool ended = false;
+    bool described = false;  // in the capture
 };
 
 class ComputeEncoderImpl final : public MTL::ComputeCommandEncoder {
@@ -40,6 +45,7 @@ class ComputeEncoderImpl final : public MTL::ComputeCommandEncoder {
     EncoderState encoder;
     MTL::DispatchType type = MTL::DispatchTypeSerial;
     ComputeState state;
+    std::shared_ptr<Unordered> unordered;  // of a concurrent one that is watched
 };
 ComputeEncoderImpl& impl(const MTL::ComputeCommandEncoder* encoder) {
     return *static_cast<ComputeEncoderImpl*>(const_cast<MTL::ComputeCommandEncoder*>(encoder));
@@ -69,7 +75,13 @@ std::string place(const EncoderState& encoder) {
     return text.empty() ? "" : text + ": ";
 }
 
+void EncoderState::writes(const MTL::Buffer* buffer) {
+    if (watch_of(device()) != nullptr && buffer != nullptr)
+        command_buffer->written.insert(&ingot::metal::api::impl(buffer));
+}
+
 void EncoderState::add(Command command, const std::string& text) {
+    if (!obeys(device(), !ended, FindingKind::kOpenEncoder, "A command is encoded after endEncoding")) return;
     if (command_buffer->capture != nullptr) {
         if (!described) command_buffer->describe(fmt::format("  {} encoder '{}'", kind, label));
         described = true;
@@ -88,7 +100,15 @@ CommandResult invalid(std::string message) {
     return {MTL::CommandBufferErrorInvalidResource, std::move(message)};
 }
 
-CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time_point deadline) {
+Result<LaunchReport> run_watched(Watch& watch, const ComputeState& state, const Launch& launch,
+                                 Unordered* unordered) {
+    WatchedDispatch dispatch{.pipeline = *state.pipeline, .launch = launch};
+    for (uint32_t i = 0; i < kNumBufferSlots; ++i) dispatch.buffers[i] = state.buffers[i].buffer;
+    return watch.run(dispatch, unordered);
+}
+
+CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time_point deadline,
+                           Unordered* unordered) {
     if (state.pipeline == nullptr) return invalid("a dispatch without a compute pipeline state");
     launch.deadline = deadline;
     launch.executor = state.pipeline->device->executor_kind;
@@ -101,7 +121,10 @@ CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time
             launch.buffers[i] = {bound.buffer->address() + bound.offset, bound.buffer->length - bound.offset};
         }
     }
-    const auto report = state.pipeline->device->executor->run(*state.pipeline->kernel, launch);
+    Watch* watch = watch_of(*state.pipeline->device);
+    const auto report = watch != nullptr
+                            ? run_watched(*watch, state, launch, unordered)
+                            : state.pipeline->device->executor->run(*state.pipeline->kernel, launch);
     if (!report) return invalid(report.error().describe());
     switch (report->status) {
         case LaunchStatus::kDone:
@@ -114,6 +137,25 @@ CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time
     return {};
 }
 
+// Metal wants offsets at multiples of 4; this device doesn't mind.
+void check_alignment(const DeviceImpl& device, const BufferImpl* buffer, uint64_t offset, const char* call) {
+    Watch* watch = watch_of(device);
+    if (watch == nullptr || buffer == nullptr || offset % 4 == 0) return;
+    watch->report(
+        FindingKind::kInvalidOffset,
+        fmt::format("{} at offset {} of {}, which isn't a multiple of 4.", call, offset, describe(*buffer)),
+        {}, describe(*buffer));
+}
+
+// Buffers that a dispatch's kernel may write.
+void note_writes(EncoderState& encoder, const ComputeState& state) {
+    if (state.pipeline == nullptr) return;
+    for (const Argument& argument : state.pipeline->kernel->info.arguments) {
+        if (argument.kind == ArgumentKind::kBuffer && argument.access != Access::kRead)
+            encoder.writes(state.buffers[argument.slot].buffer);
+    }
+}
+
 std::string check_offset(const BufferImpl& buffer, uint64_t offset, uint64_t size, const char* what) {
     if (offset <= buffer.length && size <= buffer.length - offset) return {};
     return fmt::format("{}: bytes {} to {} of a buffer of {}", what, offset, offset + size, buffer.length);
@@ -124,7 +166,8 @@ Size3 to_size3(const MTL::Size& size) {
 }
 
 void start(EncoderState& encoder, CommandBufferImpl& buffer, const char* kind) {
-    INGOT_CHECK(!buffer.encoding, "a command buffer has one open encoder at a time: end the other one first");
+    obeys(*buffer.queue->device, !buffer.encoding, FindingKind::kOpenEncoder,
+          "A command buffer has one open encoder at a time: end the other one first");
     buffer.encoding = true;
     buffer.retain();
     encoder.command_buffer = &buffer;
@@ -167,6 +210,8 @@ std::string describe_dispatch(const ComputeState& state, const std::string& grid
 MTL::ComputeCommandEncoder* make_compute_encoder(CommandBufferImpl& buffer, MTL::DispatchType type) {
     auto* encoder = new ComputeEncoderImpl;
     encoder->type = type;
+    if (type == MTL::DispatchTypeConcurrent && watch_of(*buffer.queue->device) != nullptr)
+        encoder->unordered = std::make_shared<Unordered>();
     start(encoder->encoder, buffer, type == MTL::DispatchTypeSerial ? "compute" : "concurrent compute");
     encoder->autorelease();
     return encoder;
@@ -198,6 +243,7 @@ void CommandEncoder::endEncoding() {
     EncoderState& encoder = state_of(this);
     INGOT_CHECK(encoder.groups.empty(), "endEncoding inside debug group '{}'", encoder.groups.back());
     encoder.command_buffer->encoding = false;
+    encoder.ended = true;
 }
 void CommandEncoder::insertDebugSignpost(const NS::String* text) {
     EncoderState& encoder = state_of(this);
@@ -220,26 +266,39 @@ void ComputeCommandEncoder::setComputePipelineState(const ComputePipelineState* 
     impl(this).state.pipeline = static_cast<const PipelineImpl*>(state);
 }
 void ComputeCommandEncoder::setBytes(const void* bytes, NS::UInteger length, NS::UInteger index) {
-    INGOT_CHECK(index < ingot::metal::kNumBufferSlots && length <= kMaxBytesLength,
-                "setBytes of {} bytes in slot {}; at most {} bytes and slots 0 to {} are accepted", length,
-                index, kMaxBytesLength, ingot::metal::kNumBufferSlots - 1);
+    const bool allowed =
+        obeys(impl(this).encoder.device(), index < ingot::metal::kNumBufferSlots && length <= kMaxBytesLength,
+              FindingKind::kInvalidArgument,
+              fmt::format("setBytes of {} bytes in slot {}; at most {} bytes and slots 0 to {} are accepted",
+                          length, index, kMaxBytesLength, ingot::metal::kNumBufferSlots - 1));
+    if (!allowed) return;
     const auto* begin = static_cast<const std::byte*>(bytes);
     impl(this).state.buffers[index] = {nullptr, 0,
                                        std::make_shared<std::vector<std::byte>>(begin, begin + length)};
 }
 void ComputeCommandEncoder::setBuffer(const Buffer* buffer, NS::UInteger offset, NS::UInteger index) {
-    INGOT_CHECK(index < ingot::metal::kNumBufferSlots, "setBuffer in slot {}, the last is {}", index,
-                ingot::metal::kNumBufferSlots - 1);
+    const DeviceImpl& device = impl(this).encoder.device();
     const auto* bound = static_cast<const BufferImpl*>(buffer);
-    INGOT_CHECK(bound == nullptr || offset <= bound->length, "setBuffer at offset {} of a buffer of {} bytes",
-                offset, bound->length);
+    const bool allowed =
+        obeys(
+            device, index < ingot::metal::kNumBufferSlots, FindingKind::kInvalidArgument,
+            fmt::format("setBuffer in slot {}, the last is {}", index, ingot::metal::kNumBufferSlots - 1)) &&
+        obeys(device, bound == nullptr || offset <= bound->length, FindingKind::kInvalidOffset,
+              fmt::format("setBuffer at offset {} of a buffer of {} bytes", offset,
+                          bound == nullptr ? 0 : bound->length));
+    if (!allowed) return;
+    check_alignment(device, bound, offset, "setBuffer");
     impl(this).encoder.command_buffer->keep(buffer);
     impl(this).state.buffers[index] = {bound, offset, nullptr};
 }
 void ComputeCommandEncoder::setBufferOffset(NS::UInteger offset, NS::UInteger index) {
     const BufferImpl* bound =
         index < ingot::metal::kNumBufferSlots ? impl(this).state.buffers[index].buffer : nullptr;
-    INGOT_CHECK(bound != nullptr && offset <= bound->length, "setBufferOffset {} in slot {}", offset, index);
+    const DeviceImpl& device = impl(this).encoder.device();
+    if (!obeys(device, bound != nullptr && offset <= bound->length, FindingKind::kInvalidOffset,
+               fmt::format("setBufferOffset {} in slot {}", offset, index)))
+        return;
+    check_alignment(device, bound, offset, "setBufferOffset");
     impl(this).state.buffers[index].offset = offset;
 }
 void ComputeCommandEncoder::setBuffers(const Buffer* const buffers[], const NS::UInteger offsets[],
@@ -247,9 +306,13 @@ void ComputeCommandEncoder::setBuffers(const Buffer* const buffers[], const NS::
     for (NS::UInteger i = 0; i < range.length; ++i) setBuffer(buffers[i], offsets[i], range.location + i);
 }
 void ComputeCommandEncoder::setThreadgroupMemoryLength(NS::UInteger length, NS::UInteger index) {
-    INGOT_CHECK(index < ingot::metal::kNumThreadgroupSlots && length % 16 == 0,
-                "setThreadgroupMemoryLength {} in slot {}; a multiple of 16 and slots 0 to {} are accepted",
-                length, index, ingot::metal::kNumThreadgroupSlots - 1);
+    const bool allowed =
+        obeys(impl(this).encoder.device(), index < ingot::metal::kNumThreadgroupSlots && length % 16 == 0,
+              FindingKind::kInvalidArgument,
+              fmt::format(
+                  "setThreadgroupMemoryLength {} in slot {}; a multiple of 16 and slots 0 to {} are accepted",
+                  length, index, ingot::metal::kNumThreadgroupSlots - 1));
+    if (!allowed) return;
     impl(this).state.threadgroup_bytes[index] = uint32_t(length);
 }
 void ComputeCommandEncoder::dispatchThreadgroups(Size groups, Size threads) {
@@ -260,7 +323,9 @@ void ComputeCommandEncoder::dispatchThreadgroups(Size groups, Size threads) {
 void ComputeCommandEncoder::dispatchThreadgroups(const Buffer* indirect, NS::UInteger offset, Size threads) {
     impl(this).encoder.command_buffer->keep(indirect);
     const auto& buffer = ingot::metal::api::impl(indirect);
-    const auto command = [state = impl(this).state, &buffer, offset, threads](auto deadline) {
+    note_writes(impl(this).encoder, impl(this).state);
+    const auto command = [state = impl(this).state, unordered = impl(this).unordered, &buffer, offset,
+                          threads](auto deadline) {
         uint32_t groups[3];
         static_assert(sizeof groups == sizeof(DispatchThreadgroupsIndirectArguments));
         if (auto bad = check_offset(buffer, offset, sizeof groups, "indirect dispatch"); !bad.empty()) {
@@ -272,7 +337,7 @@ void ComputeCommandEncoder::dispatchThreadgroups(const Buffer* indirect, NS::UIn
         launch.group_threads = to_size3(threads);
         launch.grid_threads = {groups[0] * launch.group_threads.x, groups[1] * launch.group_threads.y,
                                groups[2] * launch.group_threads.z};
-        return run_dispatch(state, launch, deadline);
+        return run_dispatch(state, launch, deadline, unordered.get());
     };
     impl(this).encoder.add(command, describe_dispatch(impl(this).state, "an indirect grid", threads));
 }
@@ -280,14 +345,37 @@ void ComputeCommandEncoder::dispatchThreads(Size grid, Size threads) {
     ingot::metal::Launch launch;
     launch.grid_threads = to_size3(grid);
     launch.group_threads = to_size3(threads);
-    const auto command = [state = impl(this).state, launch](auto deadline) {
-        return run_dispatch(state, launch, deadline);
+    note_writes(impl(this).encoder, impl(this).state);
+    const auto command = [state = impl(this).state, unordered = impl(this).unordered, launch](auto deadline) {
+        return run_dispatch(state, launch, deadline, unordered.get());
     };
     impl(this).encoder.add(
         command, describe_dispatch(impl(this).state, to_string(to_size3(grid)) + " threads", threads));
 }
-void ComputeCommandEncoder::memoryBarrier(BarrierScope) {}
-void ComputeCommandEncoder::memoryBarrier(const Resource* const[], NS::UInteger) {}
+// Commands run in order: only who watches hears of barriers.
+void ComputeCommandEncoder::memoryBarrier(BarrierScope scope) {
+    if (impl(this).unordered == nullptr || (scope & BarrierScopeBuffers) == 0) return;
+    impl(this).encoder.add(
+        [unordered = impl(this).unordered](auto) {
+            unordered->barrier();
+            return CommandResult{};
+        },
+        "memory barrier");
+}
+void ComputeCommandEncoder::memoryBarrier(const Resource* const resources[], NS::UInteger count) {
+    if (impl(this).unordered == nullptr) return;
+    std::vector<const BufferImpl*> buffers;
+    for (NS::UInteger i = 0; i < count; ++i) {
+        impl(this).encoder.command_buffer->keep(resources[i]);
+        buffers.push_back(static_cast<const BufferImpl*>(resources[i]));
+    }
+    impl(this).encoder.add(
+        [unordered = impl(this).unordered, buffers](auto) {
+            for (const BufferImpl* buffer : buffers) unordered->barrier(*buffer);
+            return CommandResult{};
+        },
+        "memory barrier");
+}
 void ComputeCommandEncoder::useResource(const Resource* resource, ResourceUsage) {
     impl(this).encoder.command_buffer->keep(resource);
 }
@@ -310,12 +398,14 @@ void BlitCommandEncoder::copyFromBuffer(const Buffer* source, NS::UInteger sourc
     EncoderState& encoder = impl(this).encoder;
     encoder.command_buffer->keep(source);
     encoder.command_buffer->keep(destination);
+    encoder.writes(destination);
     const auto& from = ingot::metal::api::impl(source);
     const auto& to = ingot::metal::api::impl(destination);
     const auto copy = [&from, &to, source_offset, destination_offset, size](auto) -> CommandResult {
         std::string bad = check_offset(from, source_offset, size, "copy from");
         if (bad.empty()) bad = check_offset(to, destination_offset, size, "copy to");
         if (!bad.empty()) return invalid(std::move(bad));
+        to.memory->has_contents = true;
         std::memmove(to.address() + destination_offset, from.address() + source_offset, size);
         return {};
     };
@@ -323,11 +413,13 @@ void BlitCommandEncoder::copyFromBuffer(const Buffer* source, NS::UInteger sourc
 }
 void BlitCommandEncoder::fillBuffer(const Buffer* buffer, NS::Range range, std::uint8_t value) {
     impl(this).encoder.command_buffer->keep(buffer);
+    impl(this).encoder.writes(buffer);
     const auto& to = ingot::metal::api::impl(buffer);
     const auto fill = [&to, range, value](auto) -> CommandResult {
         if (auto bad = check_offset(to, range.location, range.length, "fill"); !bad.empty()) {
             return invalid(std::move(bad));
         }
+        to.memory->has_contents = true;
         std::memset(to.address() + range.location, value, range.length);
         return {};
     };

@@ -2,9 +2,12 @@
 // them out.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "Metal/Metal.hpp"
+#include "metal/check/finding.h"
 #include "metal/exec/compiler.h"
 
 namespace ingot::metal {
@@ -29,6 +32,15 @@ void set_tensor(MTL::ComputeCommandEncoder* encoder, const MTL::Buffer* buffer, 
                 const std::vector<int32_t>& extents, const std::vector<int32_t>& strides, NS::UInteger slot);
 // Pipelines made in this process so far: compiled, or found on disk.
 CompileCounts compile_counts(MTL::Device* device);
+// Runs pipelines made from now on under checkers, named as for `ingot metal run --check`; "": no longer.
+// Calls that break the API's rules are findings then, not the process's end. INGOT_METAL_CHECK does it for a
+// whole program, with findings on stderr. Errors: an unknown checker.
+Result<void> set_checks(MTL::Device* device, std::string_view checkers);
+// What was found since the last call.
+std::vector<check::Finding> take_findings(MTL::Device* device);
+// Writes a launch file (docs/checking.md) of each dispatch from now on, with its library and buffers; "": no
+// longer. INGOT_METAL_RECORD does it for a whole program.
+void set_recording(MTL::Device* device, std::string folder);
 // Who runs dispatches from now on; default_executor() at first. Results of one executor don't change from run
 // to run; kAuto goes over from one to the other.
 void set_executor(MTL::Device* device, ExecutorKind kind);

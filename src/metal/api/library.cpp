@@ -1,5 +1,5 @@
 // Libraries, functions, constants, pipelines and their reflection.
-#include "metal/api/objects.h"
+#include "metal/api/watch.h"
 
 namespace ingot::metal::api {
 namespace {
@@ -87,6 +87,7 @@ MTL::ComputePipelineState* make_pipeline(DeviceImpl& device, const FunctionImpl&
     options.require_constants = true;
     options.layout = device.layout;
     options.reconverge = device.reconverge && !device.strict;
+    options.instrument = watch_of(device) != nullptr && !watch_of(device)->checkers.empty();
     // What clang made of source here is no stranger's.
     options.isolate = !function.library->is_from_source() && !device.trust_files;
     const auto module = function.library->module_of(*function.function);
@@ -101,6 +102,9 @@ MTL::ComputePipelineState* make_pipeline(DeviceImpl& device, const FunctionImpl&
     pipeline->device = &device;
     device.retain();
     pipeline->kernel = std::move(*kernel);
+    pipeline->library = function.library;
+    pipeline->library->retain();
+    pipeline->constants = function.constants;
     pipeline->label = function.label;
     const uint32_t most =
         std::min(kMaxThreadsPerThreadgroup, pipeline->kernel->info.max_threads_per_threadgroup);
@@ -180,6 +184,7 @@ Library* Device::newLibrary(const NS::String* source, const CompileOptions* opti
     }
     LibraryImpl* library = empty_library(impl(this));
     library->set_source(std::move(*checked));
+    library->text = to_std_string(source);
     return library;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -24,6 +25,8 @@
 
 namespace ingot::metal::api {
 
+class Watch;  // watch.h
+
 class DeviceImpl final : public MTL::Device {
   public:
     DeviceImpl() : executor(make_fiber_executor()) {}
@@ -37,6 +40,7 @@ class DeviceImpl final : public MTL::Device {
     std::atomic<bool> warned_of_pages{false};
     ExecutorKind executor_kind = default_executor();
     double time_limit_seconds = 60;
+    std::shared_ptr<Watch> watch;  // null: nobody watches
 };
 inline DeviceImpl& impl(const MTL::Device* device) {
     return *static_cast<DeviceImpl*>(const_cast<MTL::Device*>(device));
@@ -52,6 +56,7 @@ struct Memory {
     std::byte* address = nullptr;
     uint64_t size_bytes = 0;
     bool owned = true;
+    std::atomic<bool> has_contents{true};  // something was written to it, as far as is known
     std::function<void(void*, NS::UInteger)> deallocator;
 };
 std::shared_ptr<Memory> allocate(DeviceImpl& device, uint64_t size_bytes);
@@ -94,6 +99,11 @@ class LibraryImpl final : public MTL::Library {
     std::string label;
 
     void set_source(msl::SourceLibrary library);
+    // The source's text, or the library's bytes: what a recording keeps.
+    std::string text;
+    std::span<const std::byte> bytes() const {
+        return source ? std::as_bytes(std::span(text)) : file.bytes();
+    }
     bool is_from_source() const { return source != nullptr; }
     const std::vector<LibraryFunction>& functions() const {
         return source ? source->functions : file.functions();
@@ -126,10 +136,15 @@ class FunctionImpl final : public MTL::Function {
 
 class PipelineImpl final : public MTL::ComputePipelineState {
   public:
-    ~PipelineImpl() override { device->release(); }
+    ~PipelineImpl() override {
+        library->release();
+        device->release();
+    }
 
     DeviceImpl* device = nullptr;
     std::shared_ptr<const Kernel> kernel;
+    LibraryImpl* library = nullptr;  // retained
+    Constants constants;
     uint32_t max_threads = kMaxThreadsPerThreadgroup;
     std::string label;
 };
@@ -171,7 +186,8 @@ class CommandBufferImpl final : public MTL::CommandBuffer {
     std::string label;
     std::vector<Command> commands;
     std::vector<NS::Object*> kept;
-    bool encoding = false;  // an encoder is open
+    std::set<const BufferImpl*> written;  // kept where somebody watches: what commands may write
+    bool encoding = false;                // an encoder is open
     uint32_t open_groups = 0;
     std::shared_ptr<Capture> capture;  // that was active when this was made
     std::vector<std::string> description;

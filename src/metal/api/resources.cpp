@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/round_up.h"
-#include "metal/api/objects.h"
+#include "metal/api/watch.h"
 
 namespace ingot::metal::api {
 namespace {
@@ -118,6 +118,7 @@ Buffer* Device::newBuffer(NS::UInteger length, ResourceOptions options) {
     buffer->memory = std::move(memory);
     buffer->length = length;
     buffer->options = options;
+    buffer->memory->has_contents = false;
     return buffer;
 }
 
@@ -134,6 +135,13 @@ Buffer* Device::newBuffer(const void* pointer, NS::UInteger length, ResourceOpti
     if (pointer == nullptr || length == 0) return nullptr;
     if (address % page_bytes() != 0 || length % page_bytes() != 0) {
         if (device.strict) return nullptr;
+        if (Watch* watch = watch_of(device)) {
+            watch->report(
+                ingot::metal::check::FindingKind::kMisalignedNoCopy,
+                fmt::format("A no-copy buffer of {} bytes {} isn't made of whole pages of {} bytes.", length,
+                            address % page_bytes() == 0 ? "at the beginning of a page" : "inside of a page",
+                            page_bytes()));
+        }
         if (!device.warned_of_pages.exchange(true)) {
             fmt::print(
                 stderr,
@@ -226,6 +234,8 @@ NS::UInteger Buffer::length() const {
     return impl(this).length;
 }
 void* Buffer::contents() {
+    impl(this).memory->has_contents = true;
+    if (Watch* watch = watch_of(*impl(this).memory->device)) watch->host_reads(impl(this));
     return impl(this).address();
 }
 void Buffer::didModifyRange(NS::Range) {}

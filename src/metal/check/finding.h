@@ -23,6 +23,8 @@ namespace ingot::metal::check {
     X(kDivergence, divergence, true, "barriers that not all threads of a threadgroup reach")               \
     X(kSimd, simd, true, "simdgroup functions and matrices in code that some lanes skip")                  \
     X(kBinding, binding, true, "arguments that a launch leaves out, binds too small or misaligned")        \
+    X(kApi, api, true, "calls that the rules of the Metal API forbid")                                     \
+    X(kOrder, order, true, "dispatches, and accesses of the host, that nothing orders")                    \
     X(kValues, values, false, "stores of infinities and NaNs")
 
 enum class CheckerId : uint8_t {
@@ -59,6 +61,17 @@ enum class CheckerId : uint8_t {
     X(kBinding, kMissingThreadgroupMemory, "missing-threadgroup-memory",                                     \
       "a threadgroup argument without a length")                                                             \
     X(kBinding, kUnusedBinding, "unused-binding", "something bound that the kernel doesn't take")            \
+    X(kApi, kInvalidOffset, "invalid-offset", "an offset past a buffer's end, or not at a multiple of 4")    \
+    X(kApi, kInvalidArgument, "invalid-argument", "a slot, a size or a length that Metal doesn't take")      \
+    X(kApi, kLargeThreadgroup, "large-threadgroup", "more threads in a threadgroup than the pipeline takes") \
+    X(kApi, kLargeThreadgroupMemory, "large-threadgroup-memory",                                             \
+      "more threadgroup memory than the device has")                                                         \
+    X(kApi, kMisalignedNoCopy, "misaligned-no-copy", "a no-copy buffer that isn't made of whole pages")      \
+    X(kApi, kOpenEncoder, "open-encoder", "an encoder that wasn't ended, or was used after its end")         \
+    X(kApi, kBufferInUse, "buffer-in-use", "a buffer that was released while commands use it")               \
+    X(kOrder, kDispatchRace, "dispatch-race",                                                                \
+      "dispatches of a concurrent encoder that touch one place, with no barrier between")                    \
+    X(kOrder, kHostAccess, "host-access", "contents() before the command buffer that writes is completed")   \
     X(kValues, kNonFinite, "non-finite", "a store of an infinity or a NaN")
 
 enum class FindingKind : uint8_t {

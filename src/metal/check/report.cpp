@@ -22,6 +22,7 @@ std::vector<std::string> read_lines(const std::string& path) {
 
 std::string place_text(const Finding& finding) {
     if (finding.place.line != 0) return fmt::format("{}:{}", finding.place.file, finding.place.line);
+    if (finding.place.instruction == 0 && finding.kernel.empty()) return "program";
     if (finding.place.instruction == 0) return fmt::format("kernel '{}'", finding.kernel);
     return fmt::format("kernel '{}', instruction {}", finding.kernel, finding.place.instruction);
 }

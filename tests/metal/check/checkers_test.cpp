@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, Checkers, ::testing::ValuesIn(check_fixtures(
 TEST(CheckerTables, EachKindOfFindingHasAWrongKernelAndARightOne) {
     std::set<std::string> bad, good;
     for (const CheckFixture& fixture : check_fixtures()) (fixture.bad ? bad : good).insert(fixture.kind);
+    for (const ApiFixture& fixture : api_fixtures()) (fixture.bad ? bad : good).insert(fixture.kind);
     for (const auto& kind : metal::check::all_finding_kinds()) {
         EXPECT_TRUE(bad.contains(std::string(kind.name))) << kind.name;
         EXPECT_TRUE(good.contains(std::string(kind.name))) << kind.name;

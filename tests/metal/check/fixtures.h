@@ -40,4 +40,11 @@ metal::check::Outcome run_fixture(const CheckFixture& fixture,
 metal::check::Outcome run_fixture_text(const std::string& source, const CheckFixture& fixture,
                                        const std::vector<metal::check::CheckerId>& checkers);
 
+// A program that uses the Metal API wrongly, or rightly (api_test.cpp).
+struct ApiFixture {
+    std::string kind, name;
+    bool bad;
+};
+const std::vector<ApiFixture>& api_fixtures();
+
 }  // namespace ingot::tests
