@@ -1,6 +1,6 @@
 // `ingot bench`: how fast a model evaluates prompts (ppN) and generates tokens (tgN), measured as llama-bench
 // does: random tokens, no sampling, the same context (empty, or of a given depth) before each repetition, one
-// repetition that doesn't count.
+// repetition that doesn't count. With several streams as many sequences do the same together.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -17,10 +17,13 @@
 namespace ingot::cli {
 namespace {
 
+constexpr uint32_t kMostStreams = 64;
+
 struct BenchFlags {
     ModelFlags model;
     std::vector<uint32_t> prompts = {512}, generations = {128};
     uint32_t depth = 0;
+    std::vector<uint32_t> streams = {1};
     uint32_t repetitions = 3;
     std::string output = "md";
 };
@@ -49,18 +52,28 @@ std::vector<TokenId> random_tokens(size_t count, uint32_t vocab_size) {
     return tokens;
 }
 
-// Seconds for one repetition of `test`, after the context has its depth.
+// The same tokens in each of the sequences 0, 1, ...
+Result<void> run_in_all(Engine& engine, uint32_t streams, std::span<const TokenId> tokens) {
+    std::vector<SequenceTokens> batch;
+    for (uint32_t i = 0; i < streams; ++i) batch.push_back({i, tokens});
+    return engine.forward_batch(batch, [](size_t, std::span<const float>) {});
+}
+
+// Seconds for one repetition of `test`, after each sequence has its depth.
 Result<double> seconds_of(Engine& engine, const BenchTest& test) {
     const size_t count = std::max(test.prompt_tokens, test.generated_tokens);
     const std::vector<TokenId> tokens = random_tokens(count, engine.vocab_size());
-    engine.truncate(std::min(engine.num_tokens(), test.depth));
-    if (const uint32_t missing = test.depth - engine.num_tokens(); missing > 0)
-        INGOT_TRY(engine.forward(random_tokens(missing, engine.vocab_size())));
+    // All of one length, and those of a test before of none.
+    uint32_t present = test.depth;
+    for (kv::SequenceId i = 0; i < test.streams; ++i) present = std::min(present, engine.num_tokens(i));
+    for (kv::SequenceId i = 0; i < kMostStreams; ++i) engine.truncate(i < test.streams ? present : 0, i);
+    if (present < test.depth)
+        INGOT_TRY(run_in_all(engine, test.streams, random_tokens(test.depth - present, engine.vocab_size())));
     const auto start = std::chrono::steady_clock::now();
     if (test.prompt_tokens) {
-        INGOT_TRY(engine.forward(tokens));
+        INGOT_TRY(run_in_all(engine, test.streams, tokens));
     } else {
-        for (const TokenId& token : tokens) INGOT_TRY(engine.forward({&token, 1}));
+        for (const TokenId& token : tokens) INGOT_TRY(run_in_all(engine, test.streams, {&token, 1}));
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -88,16 +101,19 @@ Result<void> run_tests(Engine& engine, uint32_t repetitions, BenchReport& report
 
 Result<void> bench(BenchFlags flags) {
     BenchReport report;
-    for (const uint32_t n : flags.prompts)
-        if (n > 0) report.tests.push_back({.prompt_tokens = n, .depth = flags.depth});
-    for (const uint32_t n : flags.generations)
-        if (n > 0) report.tests.push_back({.generated_tokens = n, .depth = flags.depth});
+    for (const uint32_t streams : flags.streams) {
+        for (const uint32_t n : flags.prompts)
+            if (n > 0) report.tests.push_back({.prompt_tokens = n, .depth = flags.depth, .streams = streams});
+        for (const uint32_t n : flags.generations)
+            if (n > 0)
+                report.tests.push_back({.generated_tokens = n, .depth = flags.depth, .streams = streams});
+    }
     if (report.tests.empty())
         return fail(ErrorKind::kInvalidArgument, "nothing to measure: -p and -n are both 0");
     if (flags.model.engine.context == 0) {
         for (const BenchTest& test : report.tests)
             flags.model.engine.context =
-                std::max(flags.model.engine.context, test.depth + uint32_t(test.tokens()));
+                std::max(flags.model.engine.context, test.depth * test.streams + uint32_t(test.tokens()));
     }
 
     INGOT_ASSIGN(const auto loaded, load_engine(flags.model));
@@ -148,6 +164,11 @@ Action add_bench(CLI::App& app) {
     app.add_option("-d,--depth", flags->depth, "Tokens in the context before each test")
         ->check(whole_number(0, 1 << 20))
         ->option_text("N [0]");
+    app.add_option("-s,--streams", flags->streams, "Numbers of sequences to run together in each test")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(whole_number(1, kMostStreams))
+        ->option_text("N,... [1]");
     app.add_option("-r,--repetitions", flags->repetitions, "How often each test is repeated")
         ->check(whole_number(1, 1000))
         ->option_text("N [3]");

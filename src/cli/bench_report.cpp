@@ -31,6 +31,7 @@ ordered_json row(const BenchReport& report, const BenchTest& test) {
         {"n_prompt", test.prompt_tokens},
         {"n_gen", test.generated_tokens},
         {"n_depth", test.depth},
+        {"n_streams", test.streams},
         {"avg_ns", std::llround(avg_ns)},
         {"stddev_ns", std::llround(stddev_ns)},
         {"avg_ts", avg_ts},
@@ -54,9 +55,11 @@ std::string csv_field(const ordered_json& value) {
 }  // namespace
 
 std::string BenchTest::name() const {
-    const std::string what =
+    std::string name =
         prompt_tokens ? fmt::format("pp{}", prompt_tokens) : fmt::format("tg{}", generated_tokens);
-    return depth == 0 ? what : fmt::format("{} @ d{}", what, depth);
+    if (depth != 0) name += fmt::format(" @ d{}", depth);
+    if (streams != 1) name += fmt::format(" x{}", streams);
+    return name;
 }
 
 std::vector<double> BenchTest::rates() const {

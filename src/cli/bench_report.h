@@ -12,9 +12,10 @@ struct BenchTest {
     uint32_t prompt_tokens = 0, generated_tokens = 0;  // one of them is 0
     std::vector<double> seconds = {};                  // one for each repetition
     uint32_t depth = 0;                                // tokens that are in the context before
+    uint32_t streams = 1;                              // sequences, each of all these, run together
 
-    std::string name() const;  // "pp512", "tg128", "tg128 @ d4096"
-    double tokens() const { return prompt_tokens + generated_tokens; }
+    std::string name() const;  // "pp512", "tg128", "tg128 @ d4096", "tg128 x4"
+    double tokens() const { return double(prompt_tokens + generated_tokens) * streams; }
     std::vector<double> rates() const;  // tokens per second
 };
 

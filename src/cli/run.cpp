@@ -16,6 +16,8 @@ struct RunFlags {
     SamplingFlags sampling;
     std::optional<std::string> prompt, file, session;
     uint32_t max_tokens = 0;
+    bool shift = false;
+    uint32_t keep = 1;
     bool quiet = false;
 };
 
@@ -39,7 +41,11 @@ std::string summary(const Generation& generation, const SamplerOptions& sampler)
                     generation.prompt_rate(), tokens(generation.tokens.size()));
     if (generation.decode_steps > 0) text += fmt::format(", {:.1f} tokens/s", generation.decode_rate());
     if (!sampler.greedy && sampler.temperature > 0) text += fmt::format("; seed {}", sampler.seed);
-    if (generation.finish == FinishReason::kContextFull) text += "; the context is full (--ctx)";
+    if (generation.finish == FinishReason::kContextFull)
+        text += "; the context is full (--ctx, --context-shift)";
+    uint64_t forgotten = 0;
+    for (const auto& [begin, end] : generation.forgotten) forgotten += end - begin;
+    if (forgotten > 0) text += fmt::format("; forgotten: {}", tokens(forgotten));
     if (generation.finish == FinishReason::kCancelled) text += "; stopped by Ctrl-C";
     return text;
 }
@@ -65,6 +71,8 @@ Result<uint32_t> resume(Engine& engine, Sampler& sampler, const std::string& pat
 Result<void> save(Engine& engine, const std::string& path, std::vector<TokenId> tokens,
                   const Generation& generation) {
     tokens.insert(tokens.end(), generation.tokens.begin(), generation.tokens.end());
+    for (const auto& [begin, end] : generation.forgotten)
+        tokens.erase(tokens.begin() + begin, tokens.begin() + end);
     tokens.resize(engine.num_tokens());  // the last one may not have been run
     return engine.save_session(path, tokens);
 }
@@ -77,7 +85,8 @@ Result<void> complete(const RunFlags& flags) {
 
     Sampler sampler(sampler_options);
     const Interrupt interrupt;
-    const GenerateOptions options = stream_to_stdout(flags.max_tokens, flags.sampling, interrupt);
+    GenerateOptions options = stream_to_stdout(flags.max_tokens, flags.sampling, interrupt);
+    if (flags.shift) options.shift_keep = flags.keep;
     uint32_t held = 0;
     if (flags.session) {
         INGOT_ASSIGN(held, resume(*model.engine, sampler, *flags.session, prompt));
@@ -117,6 +126,12 @@ Action add_run(CLI::App& app) {
                    "Generate at most N tokens; 0: until the model ends or the context is full")
         ->check(whole_number(0, 1 << 30))
         ->option_text("N [0]");
+    auto* shift = app.add_flag("--context-shift", flags->shift,
+                               "When the context is full, forget the older half of it and go on");
+    app.add_option("--keep", flags->keep, "First tokens that --context-shift never forgets")
+        ->check(whole_number(0, 1 << 30))
+        ->option_text("N [1]")
+        ->needs(shift);
     app.add_flag("-q,--quiet", flags->quiet, "No closing line with the rates on stderr");
     add_sampling_flags(app, flags->sampling);
     return [flags] { return complete(*flags); };

@@ -27,6 +27,12 @@ TEST(BenchProgram, MeasuresAModelThatHoldsNoVocabulary) {
     EXPECT_EQ(0, deep.exit_code) << deep.err;
     EXPECT_THAT(deep.out, AllOf(HasSubstr("pp4 @ d30"), HasSubstr("tg2 @ d30")));
 
+    const auto together =
+        test::run_program({"bench", file, "-p", "4", "-n", "2", "-r", "1", "-d", "3", "-s", "1,3"});
+    EXPECT_EQ(0, together.exit_code) << together.err;
+    EXPECT_THAT(together.out,
+                AllOf(HasSubstr("tg2 @ d3 "), HasSubstr("pp4 @ d3 x3"), HasSubstr("tg2 @ d3 x3")));
+
     const auto run = test::run_program({"run", file, "-p", "text"});
     EXPECT_EQ(1, run.exit_code) << "the file has no vocabulary after all";
     EXPECT_THAT(run.err, HasSubstr("vocabulary"));

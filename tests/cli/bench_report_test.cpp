@@ -37,6 +37,13 @@ TEST(BenchReport, MeanAndDeviationOfTheSample) {
     EXPECT_EQ(0, mean_deviation({5}).deviation);
 }
 
+TEST(BenchReport, NamesTellDepthAndStreamsWhereTheyMatter) {
+    EXPECT_EQ("tg128", (BenchTest{.generated_tokens = 128}.name()));
+    const BenchTest test{.generated_tokens = 128, .seconds = {2.0}, .depth = 4096, .streams = 4};
+    EXPECT_EQ("tg128 @ d4096 x4", test.name());
+    EXPECT_EQ(256, test.rates()[0]) << "of all streams";
+}
+
 TEST(BenchReport, MarkdownIsOneAlignedTable) {
     EXPECT_EQ(
         "| model      | size     | params | quant | backend     | threads | test  |             t/s |\n"

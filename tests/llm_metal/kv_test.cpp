@@ -34,6 +34,10 @@ TEST(MetalKv, RemovedTokensAreAsIfTheyHadNeverBeenRun) {
         expect_removal_is_as_if_never_run(load_metal, format);
 }
 
+TEST(MetalKv, ASharedBeginningIsAsIfRun) {
+    expect_shared_beginnings_are_as_if_run(load_metal, kv::Format::kF16);
+}
+
 TEST(MetalKv, ASessionContinuesBitForBit) {
     for (const kv::Format format : {kv::Format::kF32, kv::Format::kF16})
         expect_sessions_continue_bit_for_bit(load_metal, format);

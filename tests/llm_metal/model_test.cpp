@@ -33,6 +33,11 @@ TEST_P(MetalModel, GivesTheGoldenLogitsInChunksAndWithoutFusedNodes) {
     expect_golden(*engine, golden_, std::ranges::max(golden_.lengths()));
 }
 
+TEST_P(MetalModel, GivesTheGoldenLogitsOfSeveralPromptsTogether) {
+    const auto [shortest, longest] = std::ranges::minmax(golden_.lengths());
+    expect_golden_together(*load(GetParam(), {.context = 300}), golden_, {longest, shortest, 63});
+}
+
 TEST_P(MetalModel, KeepsItsAnswersWithAHalfPrecisionCache) {
     const auto engine = load(GetParam(), {.kv_format = kv::Format::kF16});
     expect_golden(*engine, golden_, std::ranges::max(golden_.lengths()), kF16KvTolerance);

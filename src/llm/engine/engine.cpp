@@ -22,7 +22,7 @@ constexpr uint32_t kMaxBatch = 1u << 16;
 constexpr uint32_t kMaxContext = 1u << 30;  // positions are 32-bit signed
 // Logits that one graph yields at most: 256 rows of a vocabulary of 65536. More rows come in several graphs.
 constexpr size_t kMaxLogitsBytes = 64u << 20;
-constexpr kv::SequenceId kSequence = 0;
+constexpr kv::SequenceId kSequence = 0;  // that is meant where none is named
 
 Result<void> check(const EngineOptions& options) {
     if (std::ranges::find(kDevices, options.device) == kDevices.end()) {
@@ -95,19 +95,40 @@ class GraphEngine final : public Engine {
     const gguf::File& file() const override { return *file_; }
     uint32_t vocab_size() const override { return model_.hyper().vocab; }
     uint32_t context() const override { return cells_.num_cells(); }
-    uint32_t num_tokens() const override { return cells_.length(kSequence); }
+    uint32_t num_tokens(kv::SequenceId sequence = kSequence) const override {
+        return cells_.length(sequence);
+    }
     uint32_t threads() const override { return devices_.threads; }
 
     Result<std::span<const float>> forward(std::span<const TokenId> tokens) override {
         std::span<const float> logits;
-        INGOT_TRY(run(tokens, tokens.size() - 1, [&](size_t, std::span<const float> row) { logits = row; }));
+        const SequenceTokens only{kSequence, tokens};
+        INGOT_TRY(
+            run({&only, 1}, kLastOnly, [&](size_t, size_t, std::span<const float> row) { logits = row; }));
         return logits;
     }
     Result<void> forward_all(std::span<const TokenId> tokens, size_t first_output,
                              const std::function<void(size_t, std::span<const float>)>& row) override {
-        return run(tokens, first_output, row);
+        if (first_output >= tokens.size() && !tokens.empty()) {
+            return fail(ErrorKind::kInvalidArgument,
+                        "the first output is {} of {} tokens; one of them is accepted", first_output,
+                        tokens.size());
+        }
+        const SequenceTokens only{kSequence, tokens};
+        return run({&only, 1}, first_output,
+                   [&](size_t, size_t token, std::span<const float> logits) { row(token, logits); });
     }
-    void truncate(uint32_t count) override { cells_.truncate(kSequence, count); }
+    Result<void> forward_batch(std::span<const SequenceTokens> batch,
+                               const std::function<void(size_t, std::span<const float>)>& row) override {
+        return run(batch, kLastOnly,
+                   [&](size_t index, size_t, std::span<const float> logits) { row(index, logits); });
+    }
+    Result<void> share(kv::SequenceId source, kv::SequenceId target, uint32_t length) override {
+        return cells_.share(source, target, length);
+    }
+    void truncate(uint32_t count, kv::SequenceId sequence = kSequence) override {
+        cells_.truncate(sequence, count);
+    }
 
     Result<void> remove(uint32_t begin, uint32_t end) override {
         INGOT_ASSIGN(const kv::Removal removal, cells_.remove(kSequence, begin, end));
@@ -169,7 +190,17 @@ class GraphEngine final : public Engine {
     }
 
   private:
-    using Row = std::function<void(size_t, std::span<const float>)>;
+    // (index into the batch, index into its tokens, [vocab_size])
+    using Row = std::function<void(size_t, size_t, std::span<const float>)>;
+    // Instead of the first token whose logits are wanted: of each sequence the last one's.
+    static constexpr size_t kLastOnly = size_t(-1);
+
+    // Consecutive tokens of one sequence in a graph; the logits of the last `outputs` of them are wanted.
+    struct Piece {
+        size_t index = 0;  // into the batch
+        size_t begin = 0, count = 0;
+        size_t outputs = 0;
+    };
 
     graph::GraphParams params(size_t tokens, size_t outputs) const {
         graph::GraphParams params;
@@ -197,66 +228,108 @@ class GraphEngine final : public Engine {
         return nodes;
     }
 
-    Result<void> check(std::span<const TokenId> tokens, size_t first_output) const {
-        if (tokens.empty())
+    Result<void> check(std::span<const SequenceTokens> batch) const {
+        size_t total = 0;
+        for (const SequenceTokens& part : batch) {
+            if (part.tokens.empty()) break;
+            total += part.tokens.size();
+            for (const TokenId token : part.tokens) {
+                if (token >= 0 && uint32_t(token) < vocab_size()) continue;
+                return fail(ErrorKind::kInvalidArgument, "token id {} is outside the vocabulary of {}", token,
+                            vocab_size());
+            }
+        }
+        if (batch.empty() || std::ranges::any_of(batch, [](const auto& part) { return part.tokens.empty(); }))
             return fail(ErrorKind::kInvalidArgument, "no tokens to run; one or more are accepted");
-        if (first_output >= tokens.size()) {
-            return fail(ErrorKind::kInvalidArgument,
-                        "the first output is {} of {} tokens; one of them is accepted", first_output,
-                        tokens.size());
+        for (size_t i = 0; i < batch.size(); ++i) {
+            for (size_t j = 0; j < i; ++j) {
+                if (batch[i].sequence != batch[j].sequence) continue;
+                return fail(ErrorKind::kInvalidArgument,
+                            "sequence {} stands twice in a batch; each once is accepted", batch[i].sequence);
+            }
         }
-        for (const TokenId token : tokens) {
-            if (token >= 0 && uint32_t(token) < vocab_size()) continue;
-            return fail(ErrorKind::kInvalidArgument, "token id {} is outside the vocabulary of {}", token,
-                        vocab_size());
-        }
-        if (tokens.size() > context() - num_tokens()) {
-            return fail(ErrorKind::kLimit, "{} tokens don't fit: {} of the context's {} are taken",
-                        tokens.size(), num_tokens(), context());
+        const uint32_t taken = cells_.num_used();
+        if (total > context() - taken) {
+            return fail(ErrorKind::kLimit, "{} tokens don't fit: {} of the context's {} are taken", total,
+                        taken, context());
         }
         return {};
     }
 
-    // All of `tokens`, or on an error none of them.
-    Result<void> run(std::span<const TokenId> tokens, size_t first_output, const Row& row) {
-        INGOT_TRY(check(tokens, first_output));
-        const uint32_t before = num_tokens();
+    // Runs all tokens of the batch, those of each sequence from index `first_output` on with their logits; on
+    // an error none of them.
+    Result<void> run(std::span<const SequenceTokens> batch, size_t first_output, const Row& row) {
+        INGOT_TRY(check(batch));
+        std::vector<uint32_t> before;
+        for (const SequenceTokens& part : batch) before.push_back(num_tokens(part.sequence));
+        for (const std::vector<Piece>& chunk : chunks(batch, first_output)) {
+            auto ran = run_chunk(batch, chunk, row);
+            if (ran) continue;
+            for (size_t i = 0; i < batch.size(); ++i) truncate(before[i], batch[i].sequence);
+            return ran;
+        }
+        return {};
+    }
+
+    // The batch cut into graphs of at most options_.batch tokens and as many logits as they may yield.
+    std::vector<std::vector<Piece>> chunks(std::span<const SequenceTokens> batch, size_t first_output) const {
         const size_t max_outputs = std::max<size_t>(1, kMaxLogitsBytes / (sizeof(float) * vocab_size()));
-        for (size_t done = 0; done < tokens.size();) {
-            size_t count = std::min<size_t>(options_.batch, tokens.size() - done);
-            size_t outputs = done + count - std::min(done + count, std::max(done, first_output));
-            if (outputs > max_outputs) {
-                count -= outputs - max_outputs;
-                outputs = max_outputs;
+        std::vector<std::vector<Piece>> chunks;
+        size_t tokens = options_.batch, outputs = 0;  // of the last chunk, which is full to begin with
+        for (size_t i = 0; i < batch.size(); ++i) {
+            const size_t size = batch[i].tokens.size();
+            const size_t first = std::min(first_output, size - 1);
+            for (Piece piece{.index = i}; piece.begin < size; piece.begin += piece.count) {
+                if (tokens == options_.batch || outputs == max_outputs) {
+                    chunks.emplace_back();
+                    tokens = outputs = 0;
+                }
+                piece.count = std::min(options_.batch - tokens, size - piece.begin);
+                const size_t end = piece.begin + piece.count;
+                piece.outputs = end - std::min(end, std::max(piece.begin, first));
+                const size_t excess = piece.outputs - std::min(piece.outputs, max_outputs - outputs);
+                piece.count -= excess;
+                piece.outputs -= excess;
+                chunks.back().push_back(piece);
+                tokens += piece.count;
+                outputs += piece.outputs;
             }
-            if (auto ran = run_chunk(tokens.subspan(done, count), outputs, done, row); !ran) {
-                truncate(before);
-                return ran;
-            }
-            done += count;
         }
-        return {};
+        return chunks;
     }
 
-    // One graph: `outputs` rows of logits, of the last tokens of `chunk`, which starts at index `first`.
-    Result<void> run_chunk(std::span<const TokenId> chunk, size_t outputs, size_t first, const Row& row) {
-        const kv::Continuation continuation{kSequence, uint32_t(chunk.size())};
-        INGOT_ASSIGN(const kv::Placement placement, cells_.append({&continuation, 1}));
-        std::vector<int32_t> output_rows(outputs);
-        for (size_t i = 0; i < outputs; ++i) output_rows[i] = int32_t(chunk.size() - outputs + i);
-        graph::GraphParams p = params(chunk.size(), outputs);
+    // One graph.
+    Result<void> run_chunk(std::span<const SequenceTokens> batch, std::span<const Piece> chunk,
+                           const Row& row) {
+        std::vector<kv::Continuation> continuations;
+        std::vector<TokenId> tokens;
+        std::vector<int32_t> output_rows;
+        for (const Piece& piece : chunk) {
+            continuations.push_back({batch[piece.index].sequence, uint32_t(piece.count)});
+            const auto part = batch[piece.index].tokens.subspan(piece.begin, piece.count);
+            tokens.insert(tokens.end(), part.begin(), part.end());
+            for (size_t i = piece.outputs; i > 0; --i) output_rows.push_back(int32_t(tokens.size() - i));
+        }
+        INGOT_ASSIGN(const kv::Placement placement, cells_.append(continuations));
+        graph::GraphParams p = params(tokens.size(), output_rows.size());
+        p.sequences = uint32_t(chunk.size());
         p.window = placement.window;
         const graph::InputData inputs[] = {
-            {graph::inputs::kTokens, chunk},
+            {graph::inputs::kTokens, tokens},
             {graph::inputs::kPositions, placement.positions},
             {graph::inputs::kCells, placement.cells},
             {graph::inputs::kOutputs, output_rows},
+            {graph::inputs::kSpan, placement.window_data},  // of the two, the graph has the one of its window
+            {graph::inputs::kMap, placement.window_data},
         };
         INGOT_TRY(executor_.run(p, inputs));
-        if (outputs == 0) return {};
-        INGOT_ASSIGN(const std::span<const float> logits, executor_.output());
-        for (size_t i = 0; i < outputs; ++i) {
-            row(first + size_t(output_rows[i]), logits.subspan(i * vocab_size(), vocab_size()));
+        if (output_rows.empty()) return {};
+        INGOT_ASSIGN(std::span<const float> logits, executor_.output());
+        for (const Piece& piece : chunk) {
+            for (size_t i = 0; i < piece.outputs; ++i) {
+                row(piece.index, piece.begin + piece.count - piece.outputs + i, logits.first(vocab_size()));
+                logits = logits.subspan(vocab_size());
+            }
         }
         return {};
     }

@@ -1,5 +1,6 @@
-// A loaded model ready to run: file, weights on their backend, compute graphs and KV cache of one sequence.
-// Text is not its business (llm/text); neither is choosing tokens. One caller at a time.
+// A loaded model ready to run: file, weights on their backend, compute graphs and a KV cache, which one
+// sequence of tokens has for itself or several share. Text is not its business (llm/text); neither is
+// choosing tokens. One caller at a time.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 
 #include "base/result.h"
 #include "llm/gguf/gguf.h"
+#include "llm/kv/cells.h"
 #include "llm/kv/format.h"
 #include "llm/text/tokenizer.h"
 
@@ -46,6 +48,13 @@ struct EngineOptions {
     std::function<bool(float)> progress = {};
 };
 
+// Tokens that continue a sequence. Sequences need no making: one that nothing was run for is empty.
+struct SequenceTokens {
+    kv::SequenceId sequence = 0;
+    std::span<const TokenId> tokens;
+};
+
+// What speaks of one sequence without naming it means sequence 0.
 class Engine {
   public:
     static Result<std::unique_ptr<Engine>> load(const std::string& path, EngineOptions options = {});
@@ -53,9 +62,10 @@ class Engine {
 
     virtual const gguf::File& file() const = 0;
     virtual uint32_t vocab_size() const = 0;
-    virtual uint32_t context() const = 0;     // cells
-    virtual uint32_t num_tokens() const = 0;  // in the KV cache now; the next token's position
-    virtual uint32_t threads() const = 0;     // of the cpu; 0 on another device
+    virtual uint32_t context() const = 0;  // cells
+    // Of a sequence in the KV cache now; the next token's position.
+    virtual uint32_t num_tokens(kv::SequenceId sequence = 0) const = 0;
+    virtual uint32_t threads() const = 0;  // of the cpu; 0 on another device
 
     // Runs `tokens` after what is cached. Returns the logits of the last one, [vocab_size], valid until the
     // next call. kLimit if they don't fit the context (nothing is run), kInvalidArgument if empty or an id is
@@ -65,8 +75,17 @@ class Engine {
     // (index into tokens, logits) chunk by chunk.
     virtual Result<void> forward_all(std::span<const TokenId> tokens, size_t first_output,
                                      const std::function<void(size_t, std::span<const float>)>& row) = 0;
-    // Forgets cached tokens from position `count` on; count <= num_tokens().
-    virtual void truncate(uint32_t count) = 0;
+    // Runs the tokens of several sequences together, each after what is cached of its own: the weights are
+    // read once for all of them. Hands the logits of each sequence's last token to `row` (index into batch,
+    // [vocab_size]). All or, on an error, none of them: the errors are forward()'s, and kInvalidArgument if a
+    // sequence is named twice.
+    virtual Result<void> forward_batch(std::span<const SequenceTokens> batch,
+                                       const std::function<void(size_t, std::span<const float>)>& row) = 0;
+    // Lets sequence `target`, which must be empty, begin with the first `length` cached tokens of `source`:
+    // no token is run and no cell taken. kInvalidArgument if one is not so.
+    virtual Result<void> share(kv::SequenceId source, kv::SequenceId target, uint32_t length) = 0;
+    // Forgets a sequence's cached tokens from position `count` on; no effect if there are none.
+    virtual void truncate(uint32_t count, kv::SequenceId sequence = 0) = 0;
 
     // Forgets cached tokens [begin, end), as if those behind them had come right after those before: their
     // keys are turned to their new positions. kInvalidArgument if there are none; an error of a device

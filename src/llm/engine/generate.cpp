@@ -95,6 +95,7 @@ class Loop {
                 result_.finish = *reason;
                 return {};
             }
+            INGOT_TRY(make_room());
             const Stopwatch step;
             INGOT_ASSIGN(logits_, engine_.forward({&token, 1}));
             result_.decode_seconds += step.seconds();
@@ -102,12 +103,28 @@ class Loop {
         }
     }
 
+    bool is_full() const { return engine_.num_tokens() >= engine_.context(); }
+
+    // How many tokens can be forgotten; 0 unless asked for.
+    uint32_t num_forgettable() const {
+        const uint32_t keep = options_.shift_keep.value_or(engine_.num_tokens());
+        return (engine_.num_tokens() - std::min(engine_.num_tokens(), keep) + 1) / 2;
+    }
+
+    Result<void> make_room() {
+        if (!is_full()) return {};
+        const uint32_t begin = *options_.shift_keep, end = begin + num_forgettable();
+        INGOT_TRY(engine_.remove(begin, end));
+        result_.forgotten.emplace_back(begin, end);
+        return {};
+    }
+
     std::optional<FinishReason> reason_to_stop() const {
         if (sink_.stopped()) return FinishReason::kStopString;
         if (options_.max_tokens != 0 && result_.tokens.size() >= options_.max_tokens)
             return FinishReason::kMaxTokens;
         if (cancelled()) return FinishReason::kCancelled;
-        if (engine_.num_tokens() >= engine_.context()) return FinishReason::kContextFull;
+        if (is_full() && num_forgettable() == 0) return FinishReason::kContextFull;
         return std::nullopt;
     }
 

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +21,10 @@ namespace ingot {
 
 struct GenerateOptions {
     uint32_t max_tokens = 0;  // 0: until the model ends its answer or the context is full
+    // When the context is full, forget the older half of what follows its first `shift_keep` tokens and go
+    // on; none: stop. Keys are turned to their new positions, values stay what they were: what is left still
+    // knows of what is gone, as far as it had seen it.
+    std::optional<uint32_t> shift_keep = {};
     std::vector<std::string> stop;
     // Called with text that is final, never empty and never part of a stop string.
     std::function<void(std::string_view)> on_text;
@@ -38,6 +44,8 @@ struct Generation {
     std::string text;             // all that on_text was called with
     std::vector<TokenId> tokens;  // chosen ones, the end-of-generation token not among them
     FinishReason finish = FinishReason::kEndOfText;
+    // Cached tokens [begin, end) that were forgotten to make room, one time after the other.
+    std::vector<std::pair<uint32_t, uint32_t>> forgotten = {};
     double prompt_seconds = 0;       // evaluating the prompt
     double first_token_seconds = 0;  // from the call to the first chosen token
     double decode_seconds = 0;       // evaluating chosen tokens
@@ -48,10 +56,11 @@ struct Generation {
 };
 
 // Runs `prompt` after what the engine holds and generates until one of the reasons above. Afterwards the
-// engine holds the tokens it had before, then `prompt`, then `tokens` in order, but not always the last of
-// them: the difference of engine.num_tokens() tells how many. The sampler's penalties follow: tokens that the
-// engine no longer holds are forgotten first, then `prompt` and `tokens` are accepted. kInvalidArgument: an
-// empty prompt; kLimit: a prompt that the context has no room for (nothing is run).
+// engine holds the tokens it had before, then `prompt`, then `tokens` in order, less what was `forgotten`,
+// but not always the last of them: the difference of engine.num_tokens() tells how many. The sampler's
+// penalties follow: tokens that the engine no longer holds are forgotten first, then `prompt` and `tokens`
+// are accepted. kInvalidArgument: an empty prompt; kLimit: a prompt that the context has no room for (nothing
+// is run).
 Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, Sampler& sampler,
                             std::span<const TokenId> prompt, const GenerateOptions& options);
 

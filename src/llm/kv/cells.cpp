@@ -105,26 +105,38 @@ bool Cells::is_free(uint32_t cell) const {
     return true;
 }
 
+std::optional<uint32_t> Cells::place(uint32_t count) const {
+    const std::vector<bool> used = used_cells();
+    Run widest;
+    for (uint32_t cell = 0; cell < num_cells_; ++cell) {
+        if (used[cell]) continue;
+        Run gap{cell, 0};
+        for (; cell < num_cells_ && !used[cell]; ++cell) ++gap.length;
+        if (gap.length > widest.length) widest = gap;
+    }
+    if (widest.length == 0) return std::nullopt;
+    // Before cell 0 no one wants to grow; elsewhere a run ends in front of the gap.
+    const uint32_t rest = widest.length - std::min(widest.length, count);
+    return widest.cell == 0 ? 0 : widest.cell + rest / 2;
+}
+
 Result<void> Cells::extend(SequenceId sequence, uint32_t count, std::vector<int32_t>& cells) {
     std::vector<Run>& runs = runs_[sequence];
     while (count > 0) {
-        // The cell behind the last run if it is free, else the first free one.
-        uint32_t cell = runs.empty() ? 0 : runs.back().cell + runs.back().length;
-        if (!is_free(cell)) {
-            cell = 0;
-            while (cell < num_cells_ && !is_free(cell)) ++cell;
-            if (cell == num_cells_) return fail(ErrorKind::kLimit, "no free KV cell of {} left", num_cells_);
-        }
-        if (runs.empty() || cell != runs.back().cell + runs.back().length) {
+        std::optional<uint32_t> cell;
+        if (!runs.empty()) cell = runs.back().cell + runs.back().length;
+        if (!cell || !is_free(*cell)) {
+            cell = place(count);
+            if (!cell) return fail(ErrorKind::kLimit, "no free KV cell of {} left", num_cells_);
             if (runs.size() == graph::kMaxMapRuns) {
                 return fail(ErrorKind::kLimit, "sequence {} would lie in more than {} runs of KV cells",
                             sequence, graph::kMaxMapRuns);
             }
-            runs.push_back({cell, 0});
+            runs.push_back({*cell, 0});
         }
-        for (; count > 0 && is_free(cell); ++cell, --count) {
+        for (; count > 0 && is_free(*cell); ++*cell, --count) {
             ++runs.back().length;
-            cells.push_back(int32_t(cell));
+            cells.push_back(int32_t(*cell));
         }
     }
     return {};

@@ -1,11 +1,13 @@
 // Which KV cell holds which position of which sequence. Owns the bookkeeping only; the regions belong to a
 // backend (backend.h), and rows.h does to them what is said here. A sequence's cells are runs in position
-// order; while only one sequence lives in the cache, position and cell are the same number. A cell may belong
-// to several sequences, at the same position in each: it is never written again.
+// order; while only one sequence lives in the cache, position and cell are the same number. Others begin
+// where they leave room for each to grow. A cell may belong to several sequences, at the same position in
+// each: it is never written again.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -79,6 +81,9 @@ class Cells {
     bool is_free(uint32_t cell) const;
     std::vector<bool> used_cells() const;
     bool is_held_by_others(SequenceId sequence, uint32_t cell) const;
+    // Where a new run of `count` cells begins: in the widest gap, in its middle, so that the run in front of
+    // it can grow too. None if no cell is free.
+    std::optional<uint32_t> place(uint32_t count) const;
     Result<void> extend(SequenceId sequence, uint32_t count, std::vector<int32_t>& cells);
 
     uint32_t num_cells_;

@@ -31,11 +31,19 @@ class ScriptedEngine : public Engine {
     const gguf::File& file() const override { return file_; }
     uint32_t vocab_size() const override { return 501; }
     uint32_t context() const override { return context_; }
-    uint32_t num_tokens() const override { return uint32_t(held_.size()); }
+    uint32_t num_tokens(kv::SequenceId = 0) const override { return uint32_t(held_.size()); }
     uint32_t threads() const override { return 1; }
     Stats stats() const override { return {}; }
-    void truncate(uint32_t count) override { held_.resize(count); }
-    Result<void> remove(uint32_t, uint32_t) override { return unused(); }
+    Result<void> forward_batch(std::span<const SequenceTokens>,
+                               const std::function<void(size_t, std::span<const float>)>&) override {
+        return unused();
+    }
+    Result<void> share(kv::SequenceId, kv::SequenceId, uint32_t) override { return unused(); }
+    void truncate(uint32_t count, kv::SequenceId = 0) override { held_.resize(count); }
+    Result<void> remove(uint32_t begin, uint32_t end) override {
+        held_.erase(held_.begin() + begin, held_.begin() + end);
+        return {};
+    }
     Result<void> save_session(const std::string&, std::span<const TokenId>) override { return unused(); }
     Result<uint32_t> load_session(const std::string&, std::span<const TokenId>) override { return unused(); }
 
@@ -150,6 +158,25 @@ TEST_F(Generate, StopsWhenTheContextIsFull) {
     EXPECT_EQ(FinishReason::kContextFull, generation.finish);
     EXPECT_EQ("vwx", generation.text);
     EXPECT_EQ(4u, engine.num_tokens());
+}
+
+TEST_F(Generate, AFullContextForgetsTheOlderHalfAndGoesOn) {
+    ScriptedEngine engine = saying("cdefghij", 6);
+    options_.shift_keep = 1;
+    const auto generation = run(engine);
+    ASSERT_TRUE(generation) << generation.error().describe();
+    EXPECT_EQ("cdefghij", shown());
+    EXPECT_EQ(FinishReason::kEndOfText, generation->finish);
+    // abcdef is full: bcd go, and once more with aefghi: efg go.
+    EXPECT_EQ((std::vector<std::pair<uint32_t, uint32_t>>{{1, 4}, {1, 4}}), generation->forgotten);
+    EXPECT_EQ(bytes_of("ahij"), engine.held_);
+}
+
+TEST_F(Generate, AContextOfWhichAllIsKeptIsFull) {
+    ScriptedEngine engine = saying("cdefghij", 6);
+    options_.shift_keep = 6;
+    EXPECT_EQ(FinishReason::kContextFull, run(engine)->finish);
+    EXPECT_EQ(bytes_of("abcdef"), engine.held_);
 }
 
 TEST_F(Generate, CancellingEndsItAfterTheTokenAtHand) {

@@ -57,6 +57,46 @@ inline void expect_removal_is_as_if_never_run(const LoadKv& load, kv::Format for
     for (const auto& [begin, end] : {std::pair(3u, 3u), {0u, 18u}}) EXPECT_FALSE(shifted->remove(begin, end));
 }
 
+// A sequence that begins with another's tokens goes on as if it had run them itself, and neither sees what
+// the other adds.
+inline void expect_shared_beginnings_are_as_if_run(const LoadKv& load, kv::Format format) {
+    const auto engine = load(format), alone = load(format);
+    const std::vector<TokenId> prompt = kv_tokens(20), first = {7, 8}, second = {9, 10};
+    run_tokens(*engine, prompt);
+    ASSERT_TRUE(engine->share(0, 1, 15));
+    EXPECT_EQ(15u, engine->num_tokens(1));
+    std::vector<std::vector<float>> logits(2);
+    const auto keep = [&](size_t i, std::span<const float> row) { logits[i].assign(row.begin(), row.end()); };
+    const std::vector<SequenceTokens> batch = {{0, first}, {1, second}};
+    ASSERT_TRUE(engine->forward_batch(batch, keep));
+    run_tokens(*alone, prompt);
+    EXPECT_LE(kv_difference(logits[0], run_tokens(*alone, first)), 1e-3);
+    alone->truncate(15);
+    EXPECT_LE(kv_difference(logits[1], run_tokens(*alone, second)), 1e-3);
+    // The one goes, the other stays.
+    engine->truncate(0);
+    EXPECT_EQ(17u, engine->num_tokens(1));
+    EXPECT_FALSE(engine->share(1, 1, 3));
+}
+
+// What a batch of sequences can't be, and that nothing of it has run then.
+inline void expect_bad_batches_run_nothing(const LoadKv& load) {
+    const auto engine = load(kv::Format::kF32);
+    const std::vector<TokenId> some = {1, 2}, outside = {1, 100000}, none, many(engine->context(), 3);
+    const auto message = [&](std::vector<SequenceTokens> batch) {
+        const auto ran = engine->forward_batch(batch, [](size_t, std::span<const float>) {});
+        EXPECT_FALSE(ran);
+        EXPECT_EQ(0u, engine->num_tokens(0) + engine->num_tokens(1));
+        return ran ? std::string() : ran.error().message;
+    };
+    using ::testing::HasSubstr;
+    EXPECT_THAT(message({}), HasSubstr("no tokens to run"));
+    EXPECT_THAT(message({{0, some}, {1, none}}), HasSubstr("no tokens to run"));
+    EXPECT_THAT(message({{0, some}, {1, outside}}), HasSubstr("token id 100000 is outside the vocabulary"));
+    EXPECT_THAT(message({{1, some}, {0, some}, {1, some}}), HasSubstr("sequence 1 stands twice"));
+    EXPECT_THAT(message({{0, some}, {1, many}}), HasSubstr("don't fit: 0 of the context's"));
+}
+
 // Saved, loaded elsewhere, continued: the same bits as if nothing had happened, and no token is run twice.
 inline void expect_sessions_continue_bit_for_bit(const LoadKv& load, kv::Format format) {
     const test::TemporaryFolder folder;

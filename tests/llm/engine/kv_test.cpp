@@ -21,6 +21,10 @@ TEST_P(EngineKv, ASessionContinuesBitForBit) {
     expect_sessions_continue_bit_for_bit(load_cpu, GetParam());
 }
 
+TEST_P(EngineKv, ASharedBeginningIsAsIfRun) {
+    expect_shared_beginnings_are_as_if_run(load_cpu, GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(, EngineKv, ::testing::Values(kv::Format::kF32, kv::Format::kF16),
                          [](const auto& test) { return std::string(kv::traits(test.param).name); });
 
@@ -41,6 +45,10 @@ TEST(EngineSessions, OfAModelThatDiffersInOneNumberAreRefused) {
         ASSERT_FALSE(held) << key;
         EXPECT_THAT(held.error().message, ::testing::HasSubstr("another model")) << key;
     }
+}
+
+TEST(EngineSequences, BatchesThatMeanNothingRunNothing) {
+    expect_bad_batches_run_nothing(load_cpu);
 }
 
 TEST(EngineSessions, DamagedAndForeignSessionsAreRefusedAndChangeNothing) {

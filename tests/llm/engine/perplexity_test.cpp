@@ -20,7 +20,7 @@ class SuccessorEngine : public Engine {
     const gguf::File& file() const override { check_failed("", 0, "", "no file"); }
     uint32_t vocab_size() const override { return vocab_; }
     uint32_t context() const override { return 64; }
-    uint32_t num_tokens() const override { return cached_; }
+    uint32_t num_tokens(kv::SequenceId = 0) const override { return cached_; }
     uint32_t threads() const override { return 1; }
     Result<std::span<const float>> forward(std::span<const TokenId>) override {
         return fail(ErrorKind::kUnsupported, "not used");
@@ -37,7 +37,12 @@ class SuccessorEngine : public Engine {
         }
         return {};
     }
-    void truncate(uint32_t count) override { cached_ = count; }
+    Result<void> forward_batch(std::span<const SequenceTokens>,
+                               const std::function<void(size_t, std::span<const float>)>&) override {
+        return unused();
+    }
+    Result<void> share(kv::SequenceId, kv::SequenceId, uint32_t) override { return unused(); }
+    void truncate(uint32_t count, kv::SequenceId = 0) override { cached_ = count; }
     Result<void> remove(uint32_t, uint32_t) override { return unused(); }
     Result<void> save_session(const std::string&, std::span<const TokenId>) override { return unused(); }
     Result<uint32_t> load_session(const std::string&, std::span<const TokenId>) override { return unused(); }

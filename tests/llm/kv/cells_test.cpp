@@ -15,6 +15,14 @@ Placement append(Cells& cells, std::vector<Continuation> batch) {
     return value_of(cells.append(batch));
 }
 
+// Of sequences 100 to 115, one cell each, those in even cells.
+std::vector<SequenceId> ids_in_even_cells(const Cells& cells) {
+    std::vector<SequenceId> ids;
+    for (SequenceId id = 100; id < 116; ++id)
+        if (cells.runs(id)[0].cell % 2 == 0) ids.push_back(id);
+    return ids;
+}
+
 TEST(Cells, ASingleSequenceLiesInOrderFromCellZero) {
     Cells cells(8);
     EXPECT_EQ(iota(0, 3), append(cells, {{0, 3}}).positions);
@@ -51,28 +59,45 @@ TEST(Cells, SequencesSideBySideSeeOnlyTheirOwnSpans) {
     Cells cells(16);
     const Placement both = append(cells, {{0, 2}, {7, 3}});
     EXPECT_EQ((std::vector<int32_t>{0, 1, 0, 1, 2}), both.positions);
-    EXPECT_EQ((std::vector<int32_t>{0, 1, 2, 3, 4}), both.cells);
+    EXPECT_EQ((std::vector<int32_t>{0, 1, 7, 8, 9}), both.cells);
     EXPECT_EQ(WindowMode::kSpan, both.window);
     // All lo, then all hi.
-    EXPECT_EQ((std::vector<int32_t>{0, 0, 2, 2, 2, 1, 2, 3, 4, 5}), both.window_data);
+    EXPECT_EQ((std::vector<int32_t>{0, 0, 7, 7, 7, 1, 2, 8, 9, 10}), both.window_data);
+}
+
+TEST(Cells, SequencesThatGrowTogetherLeaveRoomForEachOther) {
+    Cells cells(64);
+    append(cells, {{0, 4}, {1, 4}, {2, 4}, {3, 4}});
+    for (int step = 0; step < 10; ++step) {
+        EXPECT_EQ(WindowMode::kSpan, append(cells, {{0, 1}, {1, 1}, {2, 1}, {3, 1}}).window) << step;
+    }
+    // To the last cell, whatever runs that takes.
+    for (int step = 0; step < 2; ++step) append(cells, {{0, 1}, {1, 1}, {2, 1}, {3, 1}});
+    EXPECT_EQ(64u, cells.num_used());
 }
 
 TEST(Cells, ASequenceWhoseNextCellIsTakenContinuesElsewhereAndIsSeenThroughAMap) {
     Cells cells(8);
     append(cells, {{0, 2}, {1, 2}});
-    const Placement more = append(cells, {{0, 2}});
-    EXPECT_EQ((std::vector<int32_t>{4, 5}), more.cells);
-    EXPECT_EQ((std::vector<int32_t>{2, 3}), more.positions);
+    EXPECT_EQ((Runs{{4, 2}}), Runs(cells.runs(1).begin(), cells.runs(1).end()));
+    const Placement more = append(cells, {{0, 4}});
+    EXPECT_EQ((std::vector<int32_t>{2, 3, 6, 7}), more.cells);
+    EXPECT_EQ((std::vector<int32_t>{2, 3, 4, 5}), more.positions);
     EXPECT_EQ(WindowMode::kMap, more.window);
-    EXPECT_EQ((std::vector<int32_t>{0, 2, 4, 1, 0, 0, 0, 0, 0, 2, 4, 2, 0, 0, 0, 0}), more.window_data);
+    EXPECT_EQ((std::vector<int32_t>{0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0,
+                                    0, 4, 6, 1, 0, 0, 0, 0, 0, 4, 6, 2, 0, 0, 0, 0}),
+              more.window_data);
 }
 
 TEST(Cells, MoreRunsThanAMapCanSayAreRefused) {
-    Cells cells(64);
-    for (int i = 0; i < 4; ++i) append(cells, {{0, 1}, {1, 1}});
-    const std::vector<Continuation> one = {{0, 1}};
-    EXPECT_EQ("sequence 0 would lie in more than 4 runs of KV cells", error_of(cells.append(one)));
-    EXPECT_EQ(4u, cells.length(0));
+    // Every second cell is taken: sequence 9 finds one at a time.
+    Cells cells(16);
+    for (SequenceId id = 0; id < 16; ++id) append(cells, {{id + 100, 1}});
+    for (const SequenceId id : ids_in_even_cells(cells)) cells.truncate(id, 0);
+    for (int i = 0; i < 4; ++i) append(cells, {{9, 1}});
+    const std::vector<Continuation> one = {{9, 1}};
+    EXPECT_EQ("sequence 9 would lie in more than 4 runs of KV cells", error_of(cells.append(one)));
+    EXPECT_EQ(4u, cells.length(9));
 }
 
 TEST(Cells, RemovedPositionsAreFreeAndThoseBehindMoveDown) {
@@ -111,12 +136,12 @@ TEST(Cells, ASharedPrefixIsCountedOnceAndWhatFollowsIsEachSequencesOwn) {
     EXPECT_EQ(4u, cells.num_used());
     const Placement both = append(cells, {{0, 1}, {1, 1}});
     EXPECT_EQ((std::vector<int32_t>{4, 3}), both.positions);
-    EXPECT_EQ((std::vector<int32_t>{4, 5}), both.cells);
+    EXPECT_EQ((std::vector<int32_t>{4, 10}), both.cells);
     EXPECT_EQ(WindowMode::kMap, both.window);
-    EXPECT_EQ((std::vector<int32_t>{0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 5, 1, 0, 0, 0, 0}), both.window_data);
+    EXPECT_EQ((std::vector<int32_t>{0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 10, 1, 0, 0, 0, 0}), both.window_data);
     cells.truncate(0, 0);
     EXPECT_EQ(4u, cells.num_used()) << "the prefix is still held by the other one";
-    EXPECT_EQ((Runs{{0, 3}, {5, 1}}), Runs(cells.runs(1).begin(), cells.runs(1).end()));
+    EXPECT_EQ((Runs{{0, 3}, {10, 1}}), Runs(cells.runs(1).begin(), cells.runs(1).end()));
     EXPECT_FALSE(cells.share(1, 1, 1));
     EXPECT_FALSE(cells.share(1, 2, 5));
     append(cells, {{3, 1}});
@@ -140,13 +165,13 @@ TEST(Cells, WhatIsSharedIsCopiedBeforeItTurns) {
 }
 
 TEST(Cells, CompactionKeepsTheOrderAndJoinsRuns) {
-    Cells cells(32);
-    append(cells, {{0, 3}, {1, 4}});  // 0-2, 3-6
-    append(cells, {{0, 2}, {2, 5}});  // 7-8, 9-13
+    Cells cells(16);
+    append(cells, {{0, 3}, {1, 4}});  // 0-2, 7-10
+    append(cells, {{0, 6}, {2, 1}});  // 3-6 and 12-13, 14
     cells.truncate(1, 0);
-    EXPECT_EQ((std::vector<RowMove>{{7, 3, 7}}), cells.compact());
-    EXPECT_EQ((Runs{{0, 5}}), Runs(cells.runs(0).begin(), cells.runs(0).end()));
-    EXPECT_EQ((Runs{{5, 5}}), Runs(cells.runs(2).begin(), cells.runs(2).end()));
+    EXPECT_EQ((std::vector<RowMove>{{12, 7, 3}}), cells.compact());
+    EXPECT_EQ((Runs{{0, 9}}), Runs(cells.runs(0).begin(), cells.runs(0).end()));
+    EXPECT_EQ((Runs{{9, 1}}), Runs(cells.runs(2).begin(), cells.runs(2).end()));
     EXPECT_TRUE(cells.compact().empty());
 }
 

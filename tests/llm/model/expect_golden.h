@@ -43,4 +43,31 @@ inline void expect_golden(Engine& engine, const Golden& golden, TokenId length,
     EXPECT_EQ(engine.num_tokens(), uint32_t(length) + greedy.size() - 1);
 }
 
+// The same for several prompts at once, each a sequence of its own; the context stays as it is between their
+// steps.
+inline void expect_golden_together(Engine& engine, const Golden& golden, const std::vector<TokenId>& lengths,
+                                   float tolerance = kTolerance) {
+    std::vector<std::vector<TokenId>> greedy, prompts;
+    std::vector<SequenceTokens> batch;
+    for (const TokenId length : lengths) {
+        greedy.push_back(golden.greedy(length));
+        prompts.push_back(golden.prompt(length));
+    }
+    for (uint32_t i = 0; i < lengths.size(); ++i) batch.push_back({10 + i, prompts[i]});
+    for (size_t step = 0; step < greedy[0].size(); ++step) {
+        size_t rows = 0;
+        const auto ran = engine.forward_batch(batch, [&](size_t i, std::span<const float> logits) {
+            ++rows;
+            EXPECT_LE(max_difference(logits, golden.logits(lengths[i], step)), tolerance)
+                << "prompt of " << lengths[i] << ", decode step " << step;
+            EXPECT_EQ(argmax(logits), greedy[i][step]) << "prompt of " << lengths[i];
+        });
+        ASSERT_TRUE(ran) << ran.error().describe();
+        ASSERT_EQ(lengths.size(), rows);
+        for (size_t i = 0; i < batch.size(); ++i) batch[i].tokens = std::span(&greedy[i][step], 1);
+    }
+    for (size_t i = 0; i < lengths.size(); ++i)
+        EXPECT_EQ(uint32_t(lengths[i]) + greedy[i].size() - 1, engine.num_tokens(batch[i].sequence));
+}
+
 }  // namespace ingot

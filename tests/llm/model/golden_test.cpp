@@ -48,6 +48,14 @@ TEST_P(GoldenLogits, OnOneThreadAndOnThree) {
     }
 }
 
+TEST_P(GoldenLogits, OfAllPromptsTogetherInSequencesOfTheirOwn) {
+    for (const uint32_t batch : {512u, 33u}) {
+        SCOPED_TRACE(fmt::format("batch {}", batch));
+        expect_golden_together(*load_tiny(GetParam(), {.context = 512, .batch = batch}), golden_,
+                               golden_.lengths());
+    }
+}
+
 TEST_P(GoldenLogits, WithAHalfPrecisionCache) {
     expect_all_golden(*load_tiny(GetParam(), {.kv_format = kv::Format::kF16}), golden_, kF16KvTolerance);
 }

@@ -134,9 +134,9 @@ Result<std::string> lay_out(Heap& heap, const FormatSpec& spec, const std::strin
     const auto width = static_cast<size_t>(spec.width);
     const size_t have = prefix.size() + count_chars(text);
     const size_t missing = width > have ? width - have : 0;
-    const auto filling = [fill = fill](size_t count) {
+    const auto filling = [with = fill](size_t count) {
         std::string out;
-        for (size_t i = 0; i < count; ++i) append_char(out, fill);
+        for (size_t i = 0; i < count; ++i) append_char(out, with);
         return out;
     };
     switch (align) {
