@@ -65,6 +65,18 @@ struct Product {
 // Flags of barriers, as mem_flags has them.
 constexpr uint32_t kOrdersDevice = 1, kOrdersThreadgroup = 2;
 
+// Of a tensor operation that was called right before. Nothing keeps it from happening.
+struct TensorAccess {
+    uint32_t site_number = 0;
+    const Site* site = nullptr;
+    const Thread* thread = nullptr;  // who does it for its simdgroup
+    uint64_t address = 0, size_bytes = 0;
+    const Region* region = nullptr;  // what was hit; null if nothing is known there
+    bool writes = false;
+
+    uint64_t offset() const { return region == nullptr ? 0 : address - region->begin; }
+};
+
 struct LaunchEvent {
     const Kernel& kernel;
     const Launch& launch;
@@ -85,6 +97,7 @@ class Listener {
     virtual void access(const Access&) {}
     virtual void call(const Call&) {}
     virtual void product(const Product&) {}
+    virtual void tensor_access(const TensorAccess&) {}
     virtual void thread_ends(const Thread&) {}
     virtual void group_ends(const GroupEvent&) {}
     virtual void launch_ends() {}

@@ -37,6 +37,10 @@ void Observer::add_regions() {
         region.begin = number(bound.address);
         region.size_bytes = bound.size_bytes;
         region.initialised = facts_[slot].initialised;
+        for (const Argument& argument : kernel_.info.arguments) {
+            const bool is_it = argument.kind == ArgumentKind::kBuffer && argument.slot == slot;
+            if (is_it && region.object.name.empty()) region.object.name = argument.name;
+        }
         buffers_.push_back(region);
     }
     for (const MemoryObject& object : kernel_.instrumentation.objects) {
@@ -143,6 +147,21 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                    event.address - event.region->begin <= event.region->size_bytes - raw.size_bytes;
     for (Listener* listener : listeners_) listener->access(event);
     return event.inside;
+}
+
+void Observer::tensor_access(const fibers::Lane& lane, uint32_t site_number, const TensorPiece& piece) {
+    const uint64_t address = number(piece.address);
+    const bool threadgroup = address - arena_.begin < arena_.size_bytes;
+    const TensorAccess event{
+        .site_number = site_number,
+        .site = &kernel_.instrumentation.sites[site_number],
+        .thread = &threads_[lane.thread],
+        .address = address,
+        .size_bytes = piece.size_bytes,
+        .region = threadgroup ? &arena_ : buffer_around(address, piece.size_bytes),
+        .writes = piece.writes,
+    };
+    for (Listener* listener : listeners_) listener->tensor_access(event);
 }
 
 void Observer::call(const fibers::Lane& lane, uint32_t site_number, uint32_t argument) {

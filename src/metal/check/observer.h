@@ -32,6 +32,7 @@ class Observer final : public Monitor {
     bool access(const fibers::Lane& lane, const RawAccess& access) override;
     void call(const fibers::Lane& lane, uint32_t site, uint32_t argument) override;
     void product(const fibers::Lane& lane, const ProductShape& shape) override;
+    void tensor_access(const fibers::Lane& lane, uint32_t site, const TensorPiece& piece) override;
 
   private:
     void add_regions();

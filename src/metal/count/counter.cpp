@@ -61,6 +61,15 @@ void Counter::add_lines(const check::Access& access, uint32_t round) {
     }
 }
 
+Counter::Buffer& Counter::buffer_of(const check::Region& region) {
+    Buffer& buffer = buffers_[region.begin];
+    if (buffer.counts.name.empty()) {
+        buffer.counts.name = check::describe(region.object);
+        buffer.counts.slot = region.object.slot;
+    }
+    return buffer;
+}
+
 void Counter::access(const check::Access& access) {
     const Site& site = *access.site;
     if (!access.inside || site.space == MemorySpace::kPrivate) return;
@@ -76,11 +85,7 @@ void Counter::access(const check::Access& access) {
     }
     add_lines(access, round);
     if (access.region->object.kind != ObjectKind::kBuffer) return;
-    Buffer& buffer = buffers_[access.region->begin];
-    if (buffer.counts.name.empty()) {
-        buffer.counts.name = check::describe(access.region->object);
-        buffer.counts.slot = access.region->object.slot;
-    }
+    Buffer& buffer = buffer_of(*access.region);
     buffer.counts.bytes_read += read;
     buffer.counts.bytes_written += written;
     if (site.reads) buffer.read.add(uint64_t(access.offset()), access.size_bytes);
@@ -94,6 +99,23 @@ void Counter::call(const check::Call& call) {
 
 void Counter::product(const check::Product& product) {
     ++products_[product.shape];
+}
+
+void Counter::tensor_access(const check::TensorAccess& access) {
+    SiteCounts& here = counts_.sites[access.site_number];
+    const auto add = [&](auto& counts) {
+        (access.writes ? counts.bytes_written : counts.bytes_read) += access.size_bytes;
+    };
+    if (access.region == nullptr) return add(here);
+    if (access.region->object.space == MemorySpace::kThreadgroup) {
+        here.tensor_threadgroup_bytes += access.size_bytes;
+        return add(counts_.threadgroup_memory);
+    }
+    add(here);
+    Buffer& buffer = buffer_of(*access.region);
+    add(buffer.counts);
+    (access.writes ? buffer.written : buffer.read).add(access.offset(), access.size_bytes);
+    buffer.all.add(access.offset(), access.size_bytes);
 }
 
 // What a group's threads did at a place, once they are done: a simdgroup came as often as the lane that came

@@ -30,11 +30,12 @@ struct MemoryCounts {
 
 // One place of the code.
 struct SiteCounts {
-    uint64_t threads = 0;     // how often threads came there
-    uint64_t simdgroups = 0;  // how often simdgroups did: in uniform code, a 32nd
-    uint64_t bytes_read = 0, bytes_written = 0;
+    uint64_t threads = 0;                        // how often threads came there
+    uint64_t simdgroups = 0;                     // how often simdgroups did: in uniform code, a 32nd
+    uint64_t bytes_read = 0, bytes_written = 0;  // of tensor operations, those of buffers
+    uint64_t tensor_threadgroup_bytes = 0;       // of tensor operations, whose operands lie in either memory
     // 128-byte lines that the lanes of a simdgroup touch together, summed over its accesses. Device and
-    // constant memory.
+    // constant memory; not of tensor operations.
     uint64_t lines = 0;
 
     bool operator==(const SiteCounts&) const = default;
@@ -77,6 +78,7 @@ class Counter final : public check::Listener {
     void access(const check::Access& access) override;
     void call(const check::Call& call) override;
     void product(const check::Product& product) override;
+    void tensor_access(const check::TensorAccess& access) override;
     void group_ends(const check::GroupEvent& event) override;
     void launch_ends() override;
 
@@ -89,6 +91,7 @@ class Counter final : public check::Listener {
         Touched read, written, all;
     };
 
+    Buffer& buffer_of(const check::Region& region);
     uint32_t come(uint32_t site, const check::Thread& thread);
     void add_lines(const check::Access& access, uint32_t round);
     void add_issues(uint32_t site);

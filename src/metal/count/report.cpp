@@ -99,6 +99,7 @@ Json to_json(const LineCounts& line) {
 void add(LineCounts& line, const Site& site, const SiteCounts& counts) {
     line.simdgroups += counts.simdgroups;
     line.lines += counts.lines;
+    line.threadgroup_bytes += counts.tensor_threadgroup_bytes;
     switch (site.kind) {
         case SiteKind::kMatrixProduct:
             line.matrix_products += counts.simdgroups;

@@ -22,7 +22,8 @@ enum class SiteKind : uint8_t {
     kMatrixLoad,        // what a lane reads of an 8x8 matrix
     kMatrixStore,
     kMatrixProduct,
-    kTensorOperation,  // matmul2d and what belongs to it
+    kTensorOperation,  // matmul2d
+    kTensorCopy,       // a lane's part of a cooperative tensor, loaded or stored
     kEnd,              // the thread returns
 };
 

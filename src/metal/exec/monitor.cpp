@@ -15,11 +15,29 @@ void* spare_zeros() {
     return spare;
 }
 
+// The call that was told last on this thread of the process: no other fiber runs between the call and what
+// it does.
+struct ToldCall {
+    const fibers::Lane* thread = nullptr;
+    uint32_t site = 0;
+};
+thread_local ToldCall told;
+
 const Site& site_of(const fibers::Lane& thread, uint32_t site) {
     return thread.group->sites[site];
 }
 
 }  // namespace
+
+void watch_tensor_access(const TensorPiece& piece) {
+    if (told.thread == nullptr || piece.size_bytes == 0) return;
+    told.thread->group->monitor->tensor_access(*told.thread, told.site, piece);
+}
+
+void end_tensor_watch() {
+    told = {};
+}
+
 }  // namespace ingot::metal
 
 using ingot::metal::RawAccess;
@@ -50,5 +68,7 @@ extern "C" uint64_t ingot_watch_copy(const Lane* me, void* address, const void* 
 }
 
 extern "C" void ingot_watch_call(const Lane* me, uint32_t site, uint32_t argument) {
-    if (me->group->monitor != nullptr) me->group->monitor->call(*me, site, argument);
+    if (me->group->monitor == nullptr) return;
+    ingot::metal::told = {me, site};
+    me->group->monitor->call(*me, site, argument);
 }

@@ -30,6 +30,13 @@ struct ProductShape {
     auto operator<=>(const ProductShape&) const = default;
 };
 
+// A run of bytes that a tensor operation reads or writes.
+struct TensorPiece {
+    const void* address = nullptr;
+    uint64_t size_bytes = 0;
+    bool writes = false;
+};
+
 class Monitor {
   public:
     virtual ~Monitor() = default;
@@ -43,7 +50,15 @@ class Monitor {
     // A simdgroup's part of a matmul2d, whose first lane `thread` is, or a thread's own; after the calls that
     // led there.
     virtual void product(const fibers::Lane& thread, const ProductShape& shape) = 0;
+    // What a tensor operation does to memory, piece by piece, after its call: `thread` does it for its
+    // simdgroup. It happens in any case.
+    virtual void tensor_access(const fibers::Lane& thread, uint32_t site, const TensorPiece& piece) = 0;
 };
+
+// Called by the runtime of tensor operations; does nothing where the running launch isn't watched.
+void watch_tensor_access(const TensorPiece& piece);
+// At the end of a watched group, on the thread that ran it.
+void end_tensor_watch();
 
 }  // namespace ingot::metal
 

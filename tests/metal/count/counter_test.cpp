@@ -178,6 +178,32 @@ TEST(Counter, ProductsOnTensorsAreCountedByShapeAndType) {
     }
 }
 
+TEST(Counter, TensorOperationsReadAndWriteWhatTheirViewsSpan) {
+    const auto kernel = counted_kernel("multiply_by_way_of_threadgroup_memory");
+    for (const auto& [groups, depth] : {std::pair<uint32_t, uint32_t>{1, 16}, {2, 48}, {5, 32}}) {
+        const Counts counts = CountedLaunch({groups, 1, 1}, 32)
+                                  .floats(groups * 16 * depth / 2)
+                                  .floats(depth * 32 / 2)
+                                  .floats(groups * 16 * 32)
+                                  .number(depth)
+                                  .run("multiply_by_way_of_threadgroup_memory");
+        EXPECT_EQ(groups * depth / 16, counts.tensor_operations);
+        ASSERT_EQ(4u, counts.buffers.size());
+        EXPECT_EQ("buffer 0 ('a')", counts.buffers[0].name);
+        EXPECT_EQ(uint64_t{groups} * 16 * depth * 2, counts.buffers[0].bytes_read);
+        EXPECT_EQ(uint64_t{groups} * 16 * depth * 2, counts.buffers[0].unique_bytes_read);
+        EXPECT_EQ(uint64_t{groups} * 32 * depth * 2, counts.buffers[1].bytes_read);
+        EXPECT_EQ(uint64_t{32} * depth * 2, counts.buffers[1].unique_bytes_read);
+        EXPECT_EQ(uint64_t{groups} * 16 * 32 * 4, counts.buffers[2].bytes_written);
+        EXPECT_EQ(uint64_t{groups} * 16 * 32 * 2, counts.threadgroup_memory.bytes_written);
+        EXPECT_EQ(uint64_t{groups} * 16 * 32 * 2, counts.threadgroup_memory.bytes_read);
+        uint64_t of_lines = 0;
+        for (const auto& line : metal::count::by_line(counts, kernel->instrumentation))
+            of_lines += line.threadgroup_bytes;
+        EXPECT_EQ(uint64_t{groups} * 16 * 32 * 4, of_lines);
+    }
+}
+
 TEST(Counter, AttentionReadsEachKeyAndValueForEachQuery) {
     const uint32_t sizes[][2] = {{1, 1}, {1, 31}, {4, 32}, {3, 72}, {8, 100}};
     for (const auto& [rows, keys] : sizes) {

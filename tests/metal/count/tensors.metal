@@ -30,3 +30,31 @@ kernel void multiply_bfloats(device bfloat* a, device bfloat* b, device float* c
                              constant uint& depth, uint2 tile [[threadgroup_position_in_grid]]) {
     multiply_tile<bfloat, execution_simdgroups<2>>(a, b, c, columns, depth, tile);
 }
+
+// Tiles of 16 x 32, a simdgroup each: left rows and right columns come from memory, half of the right
+// operand by way of threadgroup memory; the result is stored through the tensor.
+kernel void multiply_by_way_of_threadgroup_memory(device half* a [[buffer(0)]], device half* b [[buffer(1)]], device float* c [[buffer(2)]],
+                     constant int& depth [[buffer(3)]], uint row [[threadgroup_position_in_grid]],
+                     uint t [[thread_index_in_threadgroup]]) {
+    threadgroup half tile[16 * 32];
+    for (int i = 0; i < 16; ++i) tile[i * 32 + t] = b[i * 32 + t];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    constexpr auto d = matmul2d_descriptor(16, 32, 16, false, false, false, matmul2d_descriptor::mode::multiply_accumulate);
+    matmul2d<d, execution_simdgroup> product;
+    using device_view = tensor<device half, dextents<int, 2>, tensor_inline>;
+    using shared_view = tensor<threadgroup half, dextents<int, 2>, tensor_inline>;
+    device_view left(a + int(row) * 16 * depth, dextents<int, 2>(16, 16), array<int, 2>{1, depth});
+    device_view right(b, dextents<int, 2>(32, 16), array<int, 2>{1, 32});
+    shared_view staged(tile, dextents<int, 2>(32, 16), array<int, 2>{1, 32});
+    auto sum = product.get_destination_cooperative_tensor<device_view, device_view, float>();
+    for (ushort i = 0; i < sum.get_capacity(); ++i) sum[i] = 0;
+    product.run(left, staged, sum);
+    for (int k = 16; k < depth; k += 16) {
+        device_view left_step(a + int(row) * 16 * depth + k, dextents<int, 2>(16, 16), array<int, 2>{1, depth});
+        device_view right_step(b + k * 32, dextents<int, 2>(32, 16), array<int, 2>{1, 32});
+        product.run(left_step, right_step, sum);
+    }
+    tensor<device float, dextents<int, 2>, tensor_inline> out(c + row * 16 * 32, dextents<int, 2>(32, 16),
+                                                              array<int, 2>{1, 32});
+    sum.store(out);
+}

@@ -237,7 +237,10 @@ void Worker::run_groups() {
         } else {
             run_serial(&group_, stacks_.fresh_context(0));
         }
-        if (group_.monitor != nullptr) group_.monitor->end_group(group_);
+        if (group_.monitor != nullptr) {
+            end_tensor_watch();
+            group_.monitor->end_group(group_);
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "metal/exec/fibers/element_rows.h"
 #include "metal/exec/fibers/lane.h"
+#include "metal/exec/monitor.h"
 
 namespace ingot::metal::fibers {
 namespace {
@@ -105,6 +106,14 @@ char* address(const TensorView& view, int row, int column, int bytes) {
     return view.data + (row * view.stride(1) + column * view.stride(0)) * bytes;
 }
 
+// Tells who watches about `count` elements of a row.
+void watch_row(const TensorView& view, int row, int column, int count, int bytes, bool writes) {
+    const bool dense = view.stride(0) == 1;
+    for (int c = 0; c < (dense ? std::min(count, 1) : count); ++c)
+        watch_tensor_access(
+            {address(view, row, column + c, bytes), uint64_t(dense ? count : 1) * uint64_t(bytes), writes});
+}
+
 }  // namespace
 
 template <typename Number>
@@ -117,6 +126,7 @@ void read_view(const Dense<Number>& out, const TensorView& view, const Rectangle
         Number* row =
             out.column_stride == 1 ? out.data + r * out.row_stride : scratch.sized(size_t(part.columns));
         const int count = r < rows ? columns : 0;
+        watch_row(view, part.row + r, part.column, count, bytes, false);
         if (view.stride(0) == 1) {
             if (count > 0)
                 read_elements(row, address(view, part.row + r, part.column, bytes), size_t(count), type);
@@ -139,6 +149,7 @@ void write_view(const TensorView& view, const Dense<const Number>& from, const R
     const int columns = inside(part.column, part.columns, view.extent(0));
     for (int r = 0; r < rows; ++r) {
         const Number* row = from.data + r * from.row_stride;
+        watch_row(view, part.row + r, part.column, columns, bytes, true);
         if (view.stride(0) == 1) {
             write_elements(address(view, part.row + r, part.column, bytes), row, size_t(columns), type);
             continue;

@@ -9,6 +9,7 @@
 #include "metal/exec/fibers/element_rows.h"
 #include "metal/exec/fibers/operands.h"
 #include "metal/exec/fibers/scheduler.h"
+#include "metal/exec/monitor.h"
 
 namespace ingot::metal::fibers {
 namespace {
@@ -120,6 +121,7 @@ extern "C" void ingot_cooperative_copy(uint32_t thread, char* elements, uint32_t
         char* memory =
             view->data + (place.column * view->stride(0) + place.row * view->stride(1)) * bytes_of(stored);
         char* element = elements + ptrdiff_t{i} * bytes_of(held);
+        if (inside) ingot::metal::watch_tensor_access({memory, uint64_t(bytes_of(stored)), is_store != 0});
         if (is_store) {
             if (inside) move_element(memory, stored, element, held);
         } else if (inside) {

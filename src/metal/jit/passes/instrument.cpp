@@ -58,7 +58,10 @@ std::optional<SiteKind> call_kind(llvm::StringRef name) {
     if (name == "air.simdgroup.barrier") return SiteKind::kSimdgroupBarrier;
     if (name.starts_with("air.simd_") || name.starts_with("air.quad_")) return SiteKind::kSimdFunction;
     if (name == "ingot.mma") return SiteKind::kMatrixProduct;
-    if (name.starts_with("__tensorops_impl_matmul2d_op_run")) return SiteKind::kTensorOperation;
+    if (!name.consume_front("__tensorops_impl_matmul2d_op_")) return std::nullopt;
+    if (name.starts_with("run")) return SiteKind::kTensorOperation;
+    if (name.starts_with("cooperative_tensor_load") || name.starts_with("cooperative_tensor_store"))
+        return SiteKind::kTensorCopy;
     return std::nullopt;
 }
 
