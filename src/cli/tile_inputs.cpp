@@ -1,5 +1,6 @@
 // Arguments of tile kernels on the command line: dims and scalars, tensors from .npy files or made up, and
 // files for what comes out.
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <random>
@@ -69,6 +70,17 @@ Result<Array> made_up(std::string_view text, tile::DType type, std::vector<size_
     return to_array(values, type, std::move(shape));
 }
 
+Result<void> check_tensor_names(const tile::Kernel& k, const std::map<std::string, std::string>& given) {
+    std::vector<std::string> names;
+    for (const tile::BufferId id : k.tensors()) names.push_back(k[id].name);
+    for (const auto& [name, value] : given) {
+        if (std::ranges::find(names, name) == names.end())
+            return fail(ErrorKind::kInvalidArgument, "{} has no tensor '{}'; there are {}", k.name, name,
+                        fmt::join(names, ", "));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<std::vector<size_t>> tile_shape_at_launch(const tile::Kernel& k, tile::BufferId id,
@@ -109,6 +121,7 @@ Result<TileInputs> read_tile_inputs(const tile::Kernel& k, const TileInputFlags&
         INGOT_ASSIGN(const auto parts, split_flag(flag, "A=FILE.npy"));
         given.insert(parts);
     }
+    INGOT_TRY(check_tensor_names(k, given));
     for (const tile::BufferId id : k.tensors()) {  // files first: they tell dims
         const auto it = given.find(k[id].name);
         if (it == given.end() || !it->second.ends_with(".npy")) continue;
@@ -130,10 +143,7 @@ Result<TileInputs> read_tile_inputs(const tile::Kernel& k, const TileInputFlags&
         INGOT_ASSIGN(auto shape, tile_shape_at_launch(k, id, inputs.dims));
         INGOT_ASSIGN(inputs.tensors[name],
                      made_up(it->second, k[id].type, std::move(shape), name + "=" + it->second));
-        given.erase(it);
     }
-    if (!given.empty())
-        return fail(ErrorKind::kInvalidArgument, "{} has no tensor '{}'", k.name, given.begin()->first);
     return inputs;
 }
 

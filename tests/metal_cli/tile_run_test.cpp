@@ -119,6 +119,7 @@ TEST_F(TileRun, RefusesWhatItCannotUse) {
     write("x.npy", numpy_file("<i4", "(3,)", bytes_of<int32_t>({1, 2, 3})));
     const std::string start = "run twice.tile --scalar by=2 ";
     EXPECT_THAT(bad_tile(start + "--in X=x.npy"), HasSubstr("nothing is given for T"));
+    EXPECT_THAT(bad_tile(start + "--in x=x.npy"), HasSubstr("twice has no tensor 'x'; there are X, T, Y"));
     EXPECT_THAT(bad_tile(start + "-D n=5 --in X=x.npy --in T=zeros"),
                 HasSubstr("dimension 0 is 3, dim n is 5"));
     EXPECT_THAT(bad_tile(start + "--in X=x.npy --in T=x.npy"), HasSubstr("T takes 1 elements, 3 are given"));
