@@ -137,7 +137,7 @@ class Counting {
             if (it != values_.end()) return it->second;
         }
         if (e.op == ExprOp::kCast) return value(e.args[0]);
-        if (e.args.empty() || e.op == ExprOp::kLoad || e.op == ExprOp::kBits) {
+        if (e.args.empty() || e.op == ExprOp::kLoad || e.op == ExprOp::kBits || e.op == ExprOp::kShuffle) {
             if (!error_)
                 error_ =
                     Error{ErrorKind::kInvalidArgument,

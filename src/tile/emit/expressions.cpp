@@ -207,6 +207,13 @@ std::string Emitter::call(const Expr& e) {
             return fmt::format("{}(error_function(float({})))", facts(e.type).msl, expr(e.args[0]));
         case ExprOp::kSelect:
             return fmt::format("({} ? {} : {})", expr(e.args[0], 1), expr(e.args[1]), expr(e.args[2]));
+        case ExprOp::kShuffle: {
+            // A type's own value: small integers may have become int on their way, and bfloat isn't shuffled.
+            const std::string value = fmt::format("{}({})", facts(e.type).msl, expr(e.args[0]));
+            const std::string lane = fmt::format("ushort({})", expr(e.args[1]));
+            if (!brain) return fmt::format("simd_shuffle({}, {})", value, lane);
+            return fmt::format("as_type<bfloat>(simd_shuffle(as_type<ushort>({}), {}))", value, lane);
+        }
         case ExprOp::kPow:
             return back(fmt::format("pow({}, {})", arg(0), arg(1)));
         default:

@@ -198,6 +198,9 @@ ExprId apply(Kernel& k, ExprOp op, std::span<const ExprId> args) {
     const ExprOpFacts& f = facts(op);
     INGOT_CHECK(args.size() == size_t(f.arity), "{} takes {} operands", f.id, f.arity);
     std::vector<ExprId> operands(args.begin(), args.end());
+    if (f.rule == TypeRule::kShuffle)
+        return k.intern(
+            {.op = op, .type = k[args[0]].type, .ref = 0, .value = 0, .args = std::move(operands)});
     if (f.rule == TypeRule::kFloat) {
         for (ExprId& e : operands)
             if (is_integer(k[e].type)) e = cast(k, e, DType::kF32);

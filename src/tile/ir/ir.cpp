@@ -1,5 +1,6 @@
 #include "tile/ir/ir.h"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -114,6 +115,16 @@ bool is_whole(const Kernel& k, const Region& r) {
     for (size_t d = 0; d < b.shape.size(); ++d)
         if (r.sizes[d] != b.shape[d] || constant_int(k, r.offsets[d]) != 0) return false;
     return true;
+}
+
+bool has_shuffle(const Kernel& k, const Block& body) {
+    const auto shuffles = [&](const auto& self, ExprId e) -> bool {
+        return k[e].op == ExprOp::kShuffle ||
+               std::ranges::any_of(k[e].args, [&](ExprId a) { return self(self, a); });
+    };
+    return std::ranges::any_of(body, [&](StmtId id) {
+        return std::ranges::any_of(k[id].exprs, [&](ExprId e) { return shuffles(shuffles, e); });
+    });
 }
 
 }  // namespace ingot::tile

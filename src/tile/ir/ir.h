@@ -171,6 +171,11 @@ int64_t allocation_bytes(const Kernel& k, BufferId b);
 // Does the region cover its whole buffer, every dimension kept?
 bool is_whole(const Kernel& k, const Region& r);
 
+// How many iterations `shuffle` reaches: a simdgroup's lanes.
+constexpr int64_t kShuffleLanes = 32;
+// Does a statement of the block itself shuffle?
+bool has_shuffle(const Kernel& k, const Block& body);
+
 // Equal programs: same trees under a renaming of ids; names count, places in files don't.
 bool same_program(const Kernel& a, const Kernel& b);
 

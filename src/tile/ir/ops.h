@@ -25,6 +25,7 @@ enum class TypeRule : uint8_t {
     kSelect,   // bool, T, T -> T
     kCast,     // any -> the node's type
     kBits,     // any -> the node's type, which has as many bytes
+    kShuffle,  // a number, i32 -> the first's type
 };
 
 // X(id, spelling, form, precedence, arity, rule, meaning)
@@ -75,6 +76,7 @@ enum class TypeRule : uint8_t {
     X(Erf, "erf", Call, 0, 1, Float, "error function")                                            \
     X(Pow, "pow", Call, 0, 2, Float, "power of a non-negative base")                              \
     X(Select, "select", Call, 0, 3, Select, "select(c, a, b) is a where c holds, else b")         \
+    X(Shuffle, "shuffle", Call, 0, 2, Shuffle, "what a is in iteration b of the same 32")         \
     X(Cast, "", Call, 0, 1, Cast, "f32(x): conversion; floats to integers truncate")              \
     X(Bits, "", Call, 0, 1, Bits, "as_f16(x): the same bits as another type")
 

@@ -1,5 +1,6 @@
 #include "tile/ir/verify.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tile/ir/print.h"
@@ -110,8 +111,16 @@ class Verifier {
     }
     Result<void> expr(ExprId id, SourceLoc loc) {
         const Expr& e = k_[id];
-        for (const ExprId a : e.args) INGOT_TRY(expr(a, loc));
+        const bool all_come = all_iterations_come_;
+        for (const ExprId a : e.args) {
+            INGOT_TRY(expr(a, loc));
+            const bool chooses = e.op == ExprOp::kSelect || e.op == ExprOp::kAnd || e.op == ExprOp::kOr;
+            if (chooses) all_iterations_come_ = false;  // what follows the condition
+        }
+        all_iterations_come_ = all_come;
         switch (e.op) {
+            case ExprOp::kShuffle:
+                return shuffle(id, loc);
             case ExprOp::kVar:
                 if (!known_.contains(VarId(e.ref)))
                     return error(loc, "unknown symbol '{}': it isn't bound here", k_[VarId(e.ref)].name);
@@ -127,6 +136,33 @@ class Verifier {
             default:
                 return operands(id, loc);
         }
+    }
+    Result<void> shuffle(ExprId id, SourceLoc loc) {
+        const Expr& e = k_[id];
+        const DType type = k_[e.args[0]].type;
+        if (!all_iterations_come_)
+            return error(loc,
+                         "{}: not every iteration comes to this shuffle; it is accepted in a `let` directly "
+                         "inside of `parallel`, outside of what select, && and || leave out",
+                         print(k_, id));
+        const auto last = constant_int(k_, parallel_->exprs.back());
+        if (!last || *last % kShuffleLanes != 0)
+            return error(
+                loc, "{}: a shuffle among {} iterations; a last extent that is a multiple of {} is accepted",
+                print(k_, id), print(k_, parallel_->exprs.back()), kShuffleLanes);
+        if (k_.threads % kShuffleLanes != 0)
+            return error(loc, "{}: a shuffle in a group of {} threads; a multiple of {} is accepted",
+                         print(k_, id), k_.threads, kShuffleLanes);
+        if (type == DType::kBool)
+            return error(loc, "{}: a shuffle of bool; a number is accepted", print(k_, id));
+        if (k_[e.args[1]].type != DType::kI32)
+            return error(loc, "{}: iteration {} of type {}; i32 is accepted", print(k_, id),
+                         print(k_, e.args[1]), name(k_[e.args[1]].type));
+        const Interval from = domain_.interval(e.args[1]);
+        if (from.hi < 0 || from.lo >= kShuffleLanes)
+            return error(loc, "{}: {} goes from {} to {}; 0 to {} are accepted", print(k_, id),
+                         print(k_, e.args[1]), from.lo, from.hi, kShuffleLanes - 1);
+        return {};
     }
     Result<void> operands(ExprId id, SourceLoc loc) {
         const Expr& e = k_[id];
@@ -303,6 +339,7 @@ class Verifier {
                 return loop_rules(s, level);
             case StmtOp::kParallel:
                 for (const ExprId e : s.exprs) INGOT_TRY(index(e, "an extent", s.loc));
+                parallel_ = &s;
                 return nested(s, s.body, Level::kElement, nullptr, s.vars.size());
             case StmtOp::kIf: {
                 INGOT_TRY(typed(s.exprs[0], DType::kBool, "the condition", s.loc));
@@ -313,7 +350,11 @@ class Verifier {
                 return block(s.otherwise, level, nullptr);
             }
             case StmtOp::kLet:
+                all_iterations_come_ =
+                    level == Level::kElement &&
+                    std::ranges::any_of(parallel_->body, [&](StmtId id) { return &k_[id] == &s; });
                 INGOT_TRY(typed(s.exprs[0], k_[s.vars[0]].type, "the value", s.loc));
+                all_iterations_come_ = false;
                 known_.insert(s.vars[0]);
                 return {};
             case StmtOp::kYield:
@@ -436,6 +477,8 @@ class Verifier {
     Domain domain_;
     std::set<VarId> known_;
     std::set<BufferId> allocated_;
+    const Stmt* parallel_ = nullptr;    // that encloses the statement at hand, or did last
+    bool all_iterations_come_ = false;  // of parallel_, to the expression at hand
 };
 
 }  // namespace

@@ -308,6 +308,10 @@ inline Value ceildiv(const Value& a, const Value& b) {
 inline Value select(const Value& c, const Value& a, const Value& b) {
     return apply(ExprOp::kSelect, {c, a, b});
 }
+// What `a` is in iteration `lane` of the same 32 iterations of a `parallel`.
+inline Value shuffle(const Value& a, const Value& lane) {
+    return apply(ExprOp::kShuffle, {a, lane});
+}
 Value cast(DType type, const Value& a);
 Value bits_as(DType type, const Value& a);
 template <typename T>

@@ -113,6 +113,7 @@ class Placement {
                 });
         });
         if (!touches) return {};
+        if (has_shuffle(k_, loop.body)) return "a shuffle spreads its elements another way";
         if (!own_place) return "an element is used away from its own place";
         if (loop.exprs[0] != k_[f].shape[0] || loop.exprs[1] != k_[f].shape[1])
             return "a loop covers a part of it";
