@@ -6,7 +6,8 @@
 
 For each program: milliseconds from the program to Metal source (ours as `ingot tile compile` measures it, TileLang's as one
 call of tilelang.lower, both the median of N), bytes of source, and whether what was emitted computes the right values on the
-virtual Metal device. Then what one group of ours does, as `ingot tile compile --json` counts it. Needs a release build.
+virtual Metal device. Then what a threadgroup does for a step of K, counted there while it runs what either emitted: four
+steps more, less what the program does anyway, divided by four and by the groups. Needs a release build.
 """
 import argparse
 import dataclasses
@@ -90,8 +91,18 @@ PRODUCTS = (
     Product("direct, edges", 100, 72, 48, (32, 64, 16), 128, c="global", metal4=True),
     Product("shared 64x64x32, 128 threads", 128, 128, 128, (64, 64, 32), 128, c="shared", metal4=True),
 )
-COLUMNS = ("matrix_products", "tensor_products", "fragment_loads", "threadgroup_bytes_stored",
-           "threadgroup_bytes_loaded", "barriers", "device_bytes_read")
+STEPS = 4  # of K, that the longer of two counted runs has more
+
+# What is counted, and how the device's report says it.
+COLUMNS = {
+    "8x8x8 products": lambda c: c["matrix_products"],
+    "tensor operations": lambda c: c["tensor_operations"],
+    "fragment loads": lambda c: c["matrix_loads_device"] + c["matrix_loads_threadgroup"],
+    "threadgroup bytes stored": lambda c: c["threadgroup_memory"]["bytes_written"],
+    "loaded": lambda c: c["threadgroup_memory"]["bytes_read"],
+    "barriers": lambda c: c["barriers"],
+    "device bytes read": lambda c: sum(b["bytes_read"] for b in c["buffers"]),
+}
 
 
 def call(*words):
@@ -114,46 +125,82 @@ def verdict(code, error, folder, expected):
     return "right" if worst <= 1e-4 * max(1.0, numpy.abs(expected).max()) else f"wrong by {worst:.2g}"
 
 
-def ours(p, ingot, folder, expected, repeat):
-    program, target = folder / "product.tile", "metal-m5" if p.metal4 else "metal-m4"
+def target_of(p):
+    return "metal-m5" if p.metal4 else "metal-m4"
+
+
+def compile_ours(p, ingot, folder, repeat):
+    """Milliseconds and source."""
+    program, times = folder / "product.tile", []
     program.write_text(p.text())
-    times, described = [], {}
     for _ in range(repeat):
-        code, out, error = call(ingot, "tile", "compile", program, "--target", target, "--json")
+        code, out, error = call(ingot, "tile", "compile", program, "--target", target_of(p), "--json")
         if code != 0:
-            return dict(verdict="refused: " + error.strip()[:60])
+            raise RuntimeError("refused: " + error.strip()[:60])
         described = json.loads(out)
         times.append(described["compile_ms"])
-    code, _, error = call(ingot, "tile", "run", program, "--target", target, "--in", f"A={folder / 'a.npy'}",
-                          "--in", f"B={folder / 'b.npy'}", "--out", f"C={folder / 'c.npy'}")
-    return dict(milliseconds=statistics.median(times), bytes=len(described["source"]),
-                verdict=verdict(code, error, folder, expected), counts=described["counts_of_a_group"])
+    return statistics.median(times), described["source"]
 
 
-def theirs(p, ingot, folder, expected, repeat):
+def run_ours(p, ingot, folder, *flags):
+    (folder / "product.tile").write_text(p.text())
+    return call(ingot, "tile", "run", folder / "product.tile", "--target", target_of(p), "--in", f"A={folder / 'a.npy'}",
+                "--in", f"B={folder / 'b.npy'}", "--out", f"C={folder / 'c.npy'}", *flags)
+
+
+def compile_theirs(p, ingot, folder, repeat):
     import tilelang
-    times, source, artifact = [], "", None
+    times = []
     for _ in range(repeat):
         main, target = p.peers()
         started = time.perf_counter()
         try:
             with target:
-                artifact = tilelang.lower(main, target=target)
+                source = tilelang.lower(main, target=target).kernel_source
         except Exception as error:  # it raises many kinds
-            return dict(verdict="not lowered: " + str(error).strip().splitlines()[-1][:60])
+            raise RuntimeError("not lowered: " + str(error).strip().splitlines()[-1][:60])
         times.append((time.perf_counter() - started) * 1e3)
-        source = artifact.kernel_source
-    file = folder / "peer.metal"
-    file.write_text(source)
+    (folder / "peer.metal").write_text(source)
+    return statistics.median(times), source
+
+
+def run_theirs(p, ingot, folder, *flags):
+    """What compile_theirs() left there."""
     grid = f"{-(-p.n // p.tile[1])},{-(-p.m // p.tile[0])},1"
     padded = (-(-p.m // p.tile[0]) * p.tile[0], -(-p.n // p.tile[1]) * p.tile[1])
-    code, _, error = call(ingot, "metal", "run", file, "--std", "metal4.0" if p.metal4 else "metal3.1", "--grid", grid,
-                          "--threads", p.threads, "--buffer", f"0={folder / 'a.npy'}", "--buffer",
-                          f"1={folder / 'b.npy'}", "--buffer", f"2=out:{folder / 'c.npy'}:f32[{padded[0]},{padded[1]}]")
-    if code == 0:  # what it wrote as if rows had the tensor's length
+    done = call(ingot, "metal", "run", folder / "peer.metal", "--std", "metal4.0" if p.metal4 else "metal3.1", "--grid",
+                grid, "--threads", p.threads, "--buffer", f"0={folder / 'a.npy'}", "--buffer", f"1={folder / 'b.npy'}",
+                "--buffer", f"2=out:{folder / 'c.npy'}:f32[{padded[0]},{padded[1]}]", *flags)
+    if done[0] == 0:  # what it wrote as if rows had the tensor's length
         c = numpy.load(folder / "c.npy").ravel()[:p.m * p.n]
         numpy.save(folder / "c.npy", c)
-    return dict(milliseconds=statistics.median(times), bytes=len(source), verdict=verdict(code, error, folder, expected))
+    return done
+
+
+def counts_of_a_step(p, ingot, folder, compiling, running):
+    """Of one group, by column."""
+    totals = []
+    for k in (p.k, p.k + STEPS * p.tile[2]):
+        q = dataclasses.replace(p, k=k)
+        matrices(q, folder)
+        compiling(q, ingot, folder, 1)
+        code, out, error = running(q, ingot, folder, "--count", "--json")
+        if code != 0:
+            raise RuntimeError("not counted: " + error.strip().splitlines()[-1][:60])
+        totals.append(json.loads(out)["counts"])
+    groups = totals[0]["threadgroups"]
+    return {name: (count(totals[1]) - count(totals[0])) / (STEPS * groups) for name, count in COLUMNS.items()}
+
+
+def measure(p, ingot, folder, repeat, compiling, running):
+    try:
+        expected = matrices(p, folder)
+        milliseconds, source = compiling(p, ingot, folder, repeat)
+        code, _, error = running(p, ingot, folder)
+        return dict(milliseconds=milliseconds, bytes=len(source), verdict=verdict(code, error, folder, expected),
+                    counts=counts_of_a_step(p, ingot, folder, compiling, running))
+    except RuntimeError as error:
+        return dict(verdict=str(error))
 
 
 def main():
@@ -165,9 +212,8 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for p in (p for p in PRODUCTS if args.only in p.name):
-            expected = matrices(p, Path(scratch))
-            rows.append((p, ours(p, args.ingot, Path(scratch), expected, args.repeat),
-                         theirs(p, args.ingot, Path(scratch), expected, args.repeat)))
+            both = ((compile_ours, run_ours), (compile_theirs, run_theirs))
+            rows.append((p, *(measure(p, args.ingot, Path(scratch), args.repeat, *way) for way in both)))
     print("| program | ms: ours | TileLang | times | bytes: ours | TileLang | ours | TileLang |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for p, a, b in rows:
@@ -176,12 +222,12 @@ def main():
         shown = [f"{x:.2f}" if x else "" for x in ms]
         print(f"| {p.name} | {shown[0]} | {shown[1]} | {ratio} | {a.get('bytes', '')} | {b.get('bytes', '')} "
               f"| {a['verdict']} | {b['verdict']} |")
-    print("\nOf one group of ours, from its first statement to its last:\n")
-    print("| program | " + " | ".join(c.replace("_", " ") for c in COLUMNS) + " |")
+    print("\nA threadgroup, for a step of K, counted on the virtual device, ours / TileLang's:\n")
+    print("| program | " + " | ".join(COLUMNS) + " |")
     print("| --- |" + " --- |" * len(COLUMNS))
-    for p, a, _ in rows:
-        if "counts" in a:
-            print(f"| {p.name} | " + " | ".join(str(a["counts"][c]) for c in COLUMNS) + " |")
+    for p, *both in rows:
+        shown = [" / ".join(f"{x['counts'][c]:g}" if "counts" in x else "-" for x in both) for c in COLUMNS]
+        print(f"| {p.name} | " + " | ".join(shown) + " |")
     return 0
 
 

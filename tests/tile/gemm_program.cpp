@@ -1,5 +1,6 @@
 #include "tile/gemm_program.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ingot::tile::testing {
@@ -113,13 +114,24 @@ std::vector<double> gemm_reference(const GemmSpec& g, const Arguments& x) {
     return c;
 }
 
+// What an element of the result may be off by: the last bit of a sum, which grows as the square root of K,
+// and what float loses at each of K additions in any order.
+struct GemmTolerance {
+    DType narrowest;  // of the sums' type and the result's
+    double for_root_of_k, for_k;
+};
+constexpr GemmTolerance kGemmTolerances[] = {
+    {DType::kF32, 0, 1e-6},
+    {DType::kF16, 0x1p-10, 1e-6},
+    {DType::kBF16, 0x1p-7, 1e-6},
+    {DType::kI32, 0, 0},
+};
+
 double gemm_tolerance(const GemmSpec& g) {
-    if (g.out == DType::kI32) return 0;
     const double k = double(std::max<int64_t>(g.K, 16));
-    const double narrow = g.out == DType::kF16 || g.accumulator == DType::kF16 ? 0x1p-11
-                          : g.out == DType::kBF16                              ? 0x1p-8
-                                                                               : 0;
-    return narrow * std::sqrt(k) * 2 + 1e-6 * k;
+    const DType narrowest = g.out == DType::kF32 ? g.accumulator : g.out;
+    const auto row = std::ranges::find(kGemmTolerances, narrowest, &GemmTolerance::narrowest);
+    return row->for_root_of_k * std::sqrt(k) + row->for_k * k;
 }
 
 std::vector<GemmSpec> peer_gemms() {

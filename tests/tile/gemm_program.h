@@ -33,8 +33,7 @@ Kernel gemm_kernel(const GemmSpec& g);
 Arguments gemm_arguments(const GemmSpec& g);
 // By loops, C's padding left at 0.
 std::vector<double> gemm_reference(const GemmSpec& g, const Arguments& x);
-// Of the output's type and K: half the last bit of the largest sum a float or half can hold, with room for
-// the order of additions.
+// By the table of types and K in gemm_program.cpp.
 double gemm_tolerance(const GemmSpec& g);
 
 // The products among the programs of the peer that the compiler is compared with.

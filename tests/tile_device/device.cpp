@@ -51,6 +51,50 @@ std::vector<double> numbers_in(Memory& m) {
     return out;
 }
 
+// A launch and what it points to.
+struct Ready {
+    std::shared_ptr<const metal::Kernel> kernel;
+    std::vector<Memory> memory;
+    std::vector<std::byte> packed;
+    metal::Launch launch;
+};
+
+Result<std::shared_ptr<const metal::Kernel>> device_kernel(const CompiledKernel& c,
+                                                           metal::CooperativeLayout layout) {
+    metal::msl::SourceOptions source;
+    source.file = c.entry + ".metal";
+    source.strict = true;
+    // The device's oldest language reads what is written for older ones.
+    source.standard = to_string(std::max(c.language, Language::kMetal3_0));
+    INGOT_ASSIGN(const auto library, metal::msl::SourceLibrary::open(c.source, source));
+    INGOT_ASSIGN(const auto module, library.compile(c.entry));
+    INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+    metal::CompileOptions options;
+    options.layout = layout;
+    options.reconverge = false;  // what we emit doesn't rely on lockstep
+    options.instrument = true;
+    return compiler->compile(module, c.entry, options);
+}
+
+Result<Ready> ready(const CompiledKernel& c, const Arguments& x, metal::CooperativeLayout layout) {
+    Ready out;
+    INGOT_ASSIGN(out.kernel, device_kernel(c, layout));
+    for (const TensorArgument& t : c.tensors) {
+        INGOT_ASSIGN(const size_t elements, tensor_elements(c.kernel, c.kernel.tensors()[t.index], x.dims));
+        out.memory.push_back(fill(t, x, elements));
+    }
+    INGOT_ASSIGN(out.packed, c.pack(x.dims, x.scalars));
+    INGOT_ASSIGN(const Launch launch, c.launch(x.dims));
+    metal::Launch& l = out.launch;
+    l.group_threads = {launch.threads[0], launch.threads[1], launch.threads[2]};
+    l.grid_threads = {launch.groups[0] * launch.threads[0], launch.groups[1], launch.groups[2]};
+    for (size_t i = 0; i < out.memory.size(); ++i)
+        l.buffers[i] = {out.memory[i].begin(), out.memory[i].bytes};
+    if (c.fields_index) l.buffers[*c.fields_index] = {out.packed.data(), out.packed.size()};
+    l.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    return out;
+}
+
 // Under the checkers that are on by default; what an output holds before is nobody's to read.
 Result<void> run_watched(const metal::Kernel& kernel, const metal::Launch& launch, const CompiledKernel& c) {
     metal::check::Request request;
@@ -71,42 +115,27 @@ Result<void> run_watched(const metal::Kernel& kernel, const metal::Launch& launc
 }  // namespace
 
 Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal::CooperativeLayout layout) {
-    metal::msl::SourceOptions source;
-    source.file = c.entry + ".metal";
-    source.strict = true;
-    // The device's oldest language reads what is written for older ones.
-    source.standard = to_string(std::max(c.language, Language::kMetal3_0));
-    INGOT_ASSIGN(const auto library, metal::msl::SourceLibrary::open(c.source, source));
-    INGOT_ASSIGN(const auto module, library.compile(c.entry));
-    INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
-    metal::CompileOptions options;
-    options.layout = layout;
-    options.reconverge = false;  // what we emit doesn't rely on lockstep
-    options.instrument = true;
-    INGOT_ASSIGN(const auto kernel, compiler->compile(module, c.entry, options));
-
-    std::vector<Memory> memory;
-    for (const TensorArgument& t : c.tensors) {
-        INGOT_ASSIGN(const size_t elements, tensor_elements(c.kernel, c.kernel.tensors()[t.index], x.dims));
-        memory.push_back(fill(t, x, elements));
-    }
-    INGOT_ASSIGN(auto packed, c.pack(x.dims, x.scalars));
-    INGOT_ASSIGN(const Launch launch, c.launch(x.dims));
-    metal::Launch l;
-    l.group_threads = {launch.threads[0], launch.threads[1], launch.threads[2]};
-    l.grid_threads = {launch.groups[0] * launch.threads[0], launch.groups[1], launch.groups[2]};
-    for (size_t i = 0; i < memory.size(); ++i) l.buffers[i] = {memory[i].begin(), memory[i].bytes};
-    if (c.fields_index) l.buffers[*c.fields_index] = {packed.data(), packed.size()};
-    l.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    if (l.grid_threads.count() != 0) {
-        INGOT_TRY(run_watched(*kernel, l, c));
+    INGOT_ASSIGN(Ready r, ready(c, x, layout));
+    if (r.launch.grid_threads.count() != 0) {
+        INGOT_TRY(run_watched(*r.kernel, r.launch, c));
     }
     Results results;
-    for (size_t i = 0; i < memory.size(); ++i) {
-        INGOT_TRY(check_guards(memory[i]));
-        if (c.tensors[i].role != Role::kIn) results[memory[i].name] = numbers_in(memory[i]);
+    for (size_t i = 0; i < r.memory.size(); ++i) {
+        INGOT_TRY(check_guards(r.memory[i]));
+        if (c.tensors[i].role != Role::kIn) results[r.memory[i].name] = numbers_in(r.memory[i]);
     }
     return results;
+}
+
+std::vector<metal::CooperativeLayout> layouts_of(const CompiledKernel& c) {
+    using enum metal::CooperativeLayout;
+    if (c.source.find("mpp::") == std::string::npos) return {kNax};
+    return {kNax, kRowMajor, kScrambled};
+}
+
+Result<metal::count::Counts> count_on_device(const CompiledKernel& c, const Arguments& x) {
+    INGOT_ASSIGN(Ready r, ready(c, x, metal::CooperativeLayout::kNax));
+    return metal::count::run_counted(*metal::make_fiber_executor(), *r.kernel, r.launch);
 }
 
 }  // namespace ingot::tile::testing

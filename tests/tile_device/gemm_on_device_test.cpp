@@ -6,12 +6,9 @@
 namespace ingot::tile::testing {
 namespace {
 
-using metal::CooperativeLayout;
-
 struct Case {
     GemmSpec spec;
     std::optional<Path> path;
-    CooperativeLayout layout = CooperativeLayout::kNax;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -32,27 +29,29 @@ TEST_P(GemmOnDevice, IsRight) {
         for (const auto& [id, plan] : compiled->plan.gemms) EXPECT_EQ(plan.path, *GetParam().path);
     }
     const Arguments x = gemm_arguments(g);
-    const auto results = run_on_device(*compiled, x, GetParam().layout);
-    ASSERT_TRUE(results) << results.error().describe() << "\n" << compiled->source;
-    EXPECT_LE(worst_difference(results->at("C"), gemm_reference(g, x)), gemm_tolerance(g))
-        << gemm_text(g) << compiled->source;
+    const std::vector<double> expected = gemm_reference(g, x);
+    for (const metal::CooperativeLayout layout : layouts_of(*compiled)) {
+        const auto results = run_on_device(*compiled, x, layout);
+        ASSERT_TRUE(results) << results.error().describe() << "\n" << compiled->source;
+        EXPECT_LE(worst_difference(results->at("C"), expected), gemm_tolerance(g))
+            << "layout " << int(layout) << "\n"
+            << gemm_text(g) << compiled->source;
+    }
 }
 
 std::vector<Case> peers() {
     std::vector<Case> all;
-    for (const GemmSpec& g : peer_gemms()) all.push_back({g, {}, CooperativeLayout::kNax});
+    for (const GemmSpec& g : peer_gemms()) all.push_back({g, {}});
     return all;
 }
 
-// Paths x types x transpositions x edges; the layouts of cooperative tensors go round.
+// Paths x types x transpositions x edges.
 std::vector<Case> sweep() {
     struct Size {
         int64_t m, n, k;
     };
     constexpr Size kSizes[] = {{64, 64, 64}, {33, 70, 45}, {1, 40, 16}, {40, 1, 17}, {5, 7, 1}, {64, 64, 0}};
     constexpr DType kIn[] = {DType::kF16, DType::kBF16, DType::kF32};
-    constexpr CooperativeLayout kLayouts[] = {CooperativeLayout::kNax, CooperativeLayout::kRowMajor,
-                                              CooperativeLayout::kScrambled};
     std::vector<Case> all;
     size_t number = 0;
     for (const Path path :
@@ -82,7 +81,7 @@ std::vector<Case> sweep() {
                     g.name =
                         fmt::format("{}_{}_{}{}_{}x{}x{}", kPathNames[size_t(path)], tile::name(type),
                                     g.trans_a ? 't' : 'n', g.trans_b ? 't' : 'n', size.m, size.n, size.k);
-                    all.push_back({g, path, kLayouts[number % 3]});
+                    all.push_back({g, path});
                     ++number;
                 }
     return all;
@@ -115,8 +114,7 @@ std::vector<Case> shapes() {
                 g.pad = int64_t(number % 3), g.inner = number % 5 == 4 ? 2 : 1;
                 g.name = fmt::format("{}_{}x{}_t{}_{}", direct ? "direct" : "staged", block.m, block.n,
                                      threads, g.swizzle);
-                all.push_back(
-                    {g, {}, number % 2 == 0 ? CooperativeLayout::kNax : CooperativeLayout::kScrambled});
+                all.push_back({g, {}});
             }
     return all;
 }

@@ -16,11 +16,13 @@ TEST_P(PeerOnDevice, IsRight) {
     options.target = p.metal4 ? "metal-m5" : "metal-m4";
     const auto compiled = compile(kernel_of(p.text, p.name), options);
     ASSERT_TRUE(compiled) << compiled.error().describe();
-    const auto results = run_on_device(*compiled, p.arguments);
-    ASSERT_TRUE(results) << results.error().describe() << "\n" << compiled->source;
-    for (const auto& [name, expected] : p.expected)
-        EXPECT_LE(worst_difference(results->at(name), expected), p.tolerance) << name << "\n"
-                                                                              << compiled->source;
+    for (const metal::CooperativeLayout layout : layouts_of(*compiled)) {
+        const auto results = run_on_device(*compiled, p.arguments, layout);
+        ASSERT_TRUE(results) << results.error().describe() << "\n" << compiled->source;
+        for (const auto& [name, expected] : p.expected)
+            EXPECT_LE(worst_difference(results->at(name), expected), p.tolerance) << name << "\n"
+                                                                                  << compiled->source;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, PeerOnDevice, ::testing::ValuesIn(peer_cases()),
