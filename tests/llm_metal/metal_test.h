@@ -9,6 +9,8 @@
 #include "llm/backend/metal/metal_backend.h"
 #include "llm/graph/fixture.h"
 #include "llm/graph/reference_backend.h"
+#include "metal/api/extensions.h"
+#include "metal/check/report.h"
 
 namespace ingot::tests {
 
@@ -18,8 +20,19 @@ inline std::unique_ptr<mtl::MetalBackend> make_metal(mtl::MetalBackend::Options 
     return value_of(mtl::MetalBackend::create(std::move(options)));
 }
 
+// What the device's checkers found since the last call.
+inline std::string findings(const mtl::Device& device) {
+    std::string text;
+    for (const metal::check::Finding& finding : metal::take_findings(device.get()))
+        text += metal::check::to_text(finding, metal::check::lines_of_files());
+    return text;
+}
+
+// Run with INGOT_METAL_CHECK, these tests fail on anything that the checkers find ("checked." in ctest).
 class MetalTest : public ::testing::Test {
   protected:
+    void TearDown() override { EXPECT_EQ("", findings(*value_of(mtl::Device::shared()))); }
+
     // Runs the graph that `build` makes on both and compares output 0. The graph must run on `kernels`, each
     // as often as it is listed, and on nothing else.
     void compare(const graph::GraphParams& params, const std::function<void(graph::GraphBuilder&)>& build,

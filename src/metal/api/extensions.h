@@ -8,6 +8,7 @@
 
 #include "Metal/Metal.hpp"
 #include "metal/check/finding.h"
+#include "metal/count/counter.h"
 #include "metal/exec/compiler.h"
 
 namespace ingot::metal {
@@ -38,6 +39,14 @@ CompileCounts compile_counts(MTL::Device* device);
 Result<void> set_checks(MTL::Device* device, std::string_view checkers);
 // What was found since the last call.
 std::vector<check::Finding> take_findings(MTL::Device* device);
+// Whether dispatches that run under checkers are counted, too.
+void set_counting(MTL::Device* device, bool on);
+// What was counted since the last call, a dispatch each, in their order.
+struct DispatchCounts {
+    std::string kernel;
+    count::Counts counts;
+};
+std::vector<DispatchCounts> take_counts(MTL::Device* device);
 // Writes a launch file (docs/checking.md) of each dispatch from now on, with its library and buffers; "": no
 // longer. INGOT_METAL_RECORD does it for a whole program.
 void set_recording(MTL::Device* device, std::string folder);

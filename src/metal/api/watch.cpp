@@ -114,6 +114,11 @@ std::vector<check::Finding> Watch::take() {
     return std::exchange(found_, {});
 }
 
+std::vector<DispatchCounts> Watch::take_counts() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(counted_, {});
+}
+
 // Whether the executor takes it.
 bool Watch::check_limits(const WatchedDispatch& dispatch) {
     const KernelInfo& info = dispatch.pipeline.kernel->info;
@@ -148,14 +153,23 @@ Result<LaunchReport> Watch::run(const WatchedDispatch& dispatch, Unordered* unor
     Unordered::Dispatch touched{.kernel = kernel.info.name, .read = {}, .written = {}};
     Traffic traffic(touched);
     if (unordered != nullptr) request.others.push_back(&traffic);
+    count::Counter counter;
+    if (counts) request.others.push_back(&counter);
     for (uint32_t slot = 0; slot < kNumBufferSlots; ++slot) {
         const BufferImpl* buffer = dispatch.buffers[slot];
         if (buffer == nullptr) continue;
         request.buffers[slot] = {.label = buffer->label, .initialised = buffer->memory->has_contents};
     }
     INGOT_ASSIGN(check::Outcome outcome, run_checked(executor, kernel, dispatch.launch, request));
-    for (check::Finding& finding : outcome.findings) add(std::move(finding));
+    for (check::Finding& finding : outcome.findings) {
+        // An encoder keeps what earlier dispatches have bound.
+        if (finding.kind != FindingKind::kUnusedBinding) add(std::move(finding));
+    }
     if (unordered != nullptr) unordered->add(*this, std::move(touched), dispatch);
+    if (counts) {
+        const std::scoped_lock lock(mutex_);
+        counted_.push_back({kernel.info.name, counter.counts()});
+    }
     for (const BufferImpl* buffer : dispatch.buffers) {
         if (buffer != nullptr) buffer->memory->has_contents = true;
     }
@@ -237,6 +251,17 @@ Result<void> set_checks(MTL::Device* device, std::string_view checkers) {
 std::vector<check::Finding> take_findings(MTL::Device* device) {
     auto& watch = api::impl(device).watch;
     return watch == nullptr ? std::vector<check::Finding>() : watch->take();
+}
+
+void set_counting(MTL::Device* device, bool on) {
+    auto& watch = api::impl(device).watch;
+    if (watch == nullptr) watch = std::make_shared<api::Watch>();
+    watch->counts = on;
+}
+
+std::vector<DispatchCounts> take_counts(MTL::Device* device) {
+    auto& watch = api::impl(device).watch;
+    return watch == nullptr ? std::vector<DispatchCounts>() : watch->take_counts();
 }
 
 void set_recording(MTL::Device* device, std::string folder) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "metal/api/extensions.h"
 #include "metal/api/objects.h"
 #include "metal/check/finding.h"
 #include "metal/check/session.h"
@@ -43,12 +44,14 @@ class Watch {
   public:
     std::vector<check::CheckerId> checkers;  // empty: none
     std::string record_folder;               // empty: no launch files
+    bool counts = false;                     // dispatches, while there are checkers
     bool prints = false;                     // findings go to stderr as they come
 
     bool is_on(check::CheckerId id) const;
     // A rule that a call breaks. Equal ones are counted.
     void report(check::FindingKind kind, std::string text, std::string kernel = {}, std::string memory = {});
     std::vector<check::Finding> take();
+    std::vector<DispatchCounts> take_counts();
 
     // Runs a dispatch; `unordered` is its encoder's if that is concurrent.
     Result<LaunchReport> run(const WatchedDispatch& dispatch, Unordered* unordered);
@@ -73,6 +76,7 @@ class Watch {
 
     std::mutex mutex_;
     std::vector<check::Finding> found_;
+    std::vector<DispatchCounts> counted_;
     std::vector<Pending> pending_;  // in the order of their commits
     unsigned num_recorded_ = 0;
 };
