@@ -22,8 +22,8 @@ class Generator {
         y_ = b_.output<float>("Y", {rows_, columns_});
         m_ = size(), n_ = size();
         const uint32_t threads[] = {32, 64, 128, 48};
-        const auto [bx, by] =
-            b_.grid<2>({ceildiv(columns_, n_), ceildiv(rows_, m_)}, {.threads = threads[choose_(4)]});
+        threads_ = threads[choose_(4)];
+        const auto [bx, by] = b_.grid<2>({ceildiv(columns_, n_), ceildiv(rows_, m_)}, {.threads = threads_});
         bx_ = bx, by_ = by;
         for (int i = 0; i < 4; ++i) add_tile(i);
         vector_ = alloc(DType::kF32, "v", {m_});
@@ -73,7 +73,7 @@ class Generator {
 
     void statement(int depth) {
         Shaped& t = tiles_[size_t(choose_(4))];
-        switch (choose_(9)) {
+        switch (choose_(10)) {
             case 0:  // over an edge, from either tensor
                 if (choose_(2) == 0) {
                     b_.copy(t.tensor, x_.tile({by_ * m_ + choose_(3), bx_ * n_}, {t.rows, t.columns}), 0.5);
@@ -118,9 +118,23 @@ class Generator {
                 if (depth < 2)
                     b_.serial(1 + choose_(3), [&](Value) { statements(1 + choose_(3), depth + 1); });
                 return;
+            case 8:
+                if (threads_ % 32 == 0) shuffled(t);
+                return;
             default:  // each takes shared memory of its own
                 if (++loops_with_tiles_ <= 2) choose_(2) == 0 ? pipelined() : staged_product();
         }
+    }
+
+    // Each of 32 takes what another one has: turned, or crosswise.
+    void shuffled(const Shaped& t) {
+        const int by = choose_(32);
+        const bool turned = choose_(2) == 0;
+        b_.parallel({t.rows, 32}, [&](Value i, Value j) {
+            const Value mine = b_.let("mine", Value(x_(by_ * m_ + i, j)) * 0.5);
+            const Value other = b_.let("other", shuffle(mine, turned ? (j + by) % 32 : (j ^ by)));
+            b_.if_then(j < t.columns, [&] { t.tensor(i, j) = other - mine; });
+        });
     }
 
     void staged_product() {
@@ -147,6 +161,7 @@ class Generator {
     Value rows_, columns_, bx_, by_;
     Tensor x_, h_, g_, y_, vector_;
     int m_ = 8, n_ = 8, k_ = 8, loops_with_tiles_ = 0;
+    uint32_t threads_ = 32;
     std::vector<Shaped> tiles_;
 };
 
