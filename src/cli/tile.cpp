@@ -14,6 +14,7 @@ namespace {
 constexpr Part kTileCommands[] = {
     {"compile", "Turn a .tile file into Metal source and say how to launch it", add_tile_compile},
     {"list", "List the kernels that are part of the program", add_tile_list},
+    {"plan", "Say how a .tile file's products are done, what else was possible, and why not", add_tile_plan},
     {"ref", "Compute what a .tile file means, in double precision", add_tile_ref},
     {"run", "Run a .tile file on the virtual Metal device", add_tile_run},
 };

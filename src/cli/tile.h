@@ -13,6 +13,7 @@ namespace ingot::cli {
 Action add_tile_compile(CLI::App& app);
 Action add_tile_ref(CLI::App& app);
 Action add_tile_list(CLI::App& app);
+Action add_tile_plan(CLI::App& app);
 Action add_tile_run(CLI::App& app);
 
 // Reads a .tile file, or takes a kernel of the library by its name (`ingot tile list`), and verifies it.

@@ -96,8 +96,11 @@ Result<Ready> ready(const CompiledKernel& c, const Arguments& x, metal::Cooperat
 }
 
 // Under the checkers that are on by default; what an output holds before is nobody's to read.
-Result<void> run_watched(const metal::Kernel& kernel, const metal::Launch& launch, const CompiledKernel& c) {
+Result<void> run_watched(const metal::Kernel& kernel, const metal::Launch& launch, const CompiledKernel& c,
+                         metal::count::Counts* counts) {
+    metal::count::Counter counter;
     metal::check::Request request;
+    if (counts != nullptr) request.others.push_back(&counter);
     INGOT_ASSIGN(request.checkers, metal::check::parse_checkers("default"));
     for (const TensorArgument& t : c.tensors) request.buffers[t.index].initialised = t.role != Role::kOut;
     const auto executor = metal::make_fiber_executor();
@@ -109,15 +112,17 @@ Result<void> run_watched(const metal::Kernel& kernel, const metal::Launch& launc
                     metal::check::to_text(outcome.findings, metal::check::lines_of_files()));
     if (!outcome.report.findings.empty())
         return fail(ErrorKind::kInvalidArgument, "{}", outcome.report.findings.front());
+    if (counts != nullptr) *counts = counter.counts();
     return {};
 }
 
 }  // namespace
 
-Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal::CooperativeLayout layout) {
+Result<Results> run_on_device(const CompiledKernel& c, const Arguments& x, metal::CooperativeLayout layout,
+                              metal::count::Counts* counts) {
     INGOT_ASSIGN(Ready r, ready(c, x, layout));
     if (r.launch.grid_threads.count() != 0) {
-        INGOT_TRY(run_watched(*r.kernel, r.launch, c));
+        INGOT_TRY(run_watched(*r.kernel, r.launch, c, counts));
     }
     Results results;
     for (size_t i = 0; i < r.memory.size(); ++i) {

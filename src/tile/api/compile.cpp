@@ -84,8 +84,12 @@ Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options) {
     CompiledKernel out;
     out.target = target->name;
     out.specialised = options.dims;
-    const PlanOptions plan_options{.target = target, .path = options.path, .bypass_staging = true};
-    INGOT_ASSIGN(out.kernel, run_passes(special, plan_options, out.plan, options.after_pass));
+    PlanOptions reference;
+    reference.target = target;
+    reference.path = options.path;
+    INGOT_ASSIGN(PlannedKernel planned, plan_group(special, reference, options.planner));
+    out.group_plan = std::move(planned.plan);
+    INGOT_ASSIGN(out.kernel, run_passes(planned.kernel, planned.options, out.plan, options.after_pass));
     drop_bound_dims(out.kernel, options.dims);
     INGOT_ASSIGN(out.parts, emit(out.kernel, out.plan, *target));
     INGOT_ASSIGN(out.language, check_language(*target, out.parts.needs));
@@ -163,7 +167,7 @@ std::string CompiledKernel::explain() const {
                                  kernel.where(kernel[id].loc), p.rows * p.columns, p.atom_m, p.atom_n,
                                  p.simdgroups);
     }
-    return out;
+    return out + tile::explain(group_plan);
 }
 
 }  // namespace ingot::tile

@@ -14,6 +14,7 @@
 #include "tile/api/target.h"
 #include "tile/ir/ir.h"
 #include "tile/passes/plan.h"
+#include "tile/plan/planner.h"
 
 namespace ingot::tile {
 
@@ -23,6 +24,7 @@ struct CompileOptions {
     std::map<std::string, int64_t> multiples;  // promises about dims, checked at launch
     std::string entry_suffix;                  // of the entry's name
     std::optional<Path> path;                  // refuse every other path for products
+    PlannerOptions planner;
     std::function<void(std::string_view pass, const Kernel& k)> after_pass;
 };
 
@@ -60,6 +62,7 @@ struct CompiledKernel {
     int64_t threadgroup_bytes = 0;  // declared inside of the kernel
     std::map<std::string, int64_t> specialised;
     Plan plan;
+    GroupPlan group_plan;
     Kernel kernel;  // after all passes
 
     // Values for all dims that weren't given to compile().

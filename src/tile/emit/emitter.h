@@ -118,6 +118,7 @@ class Emitter {
     Result<void> parallel_matrices(const Stmt& s, BufferId shape);
     void reduce_matrices(StmtId id);
     void simdgroup_gemm(StmtId id);
+    void gemm_by_atoms(StmtId id);
     std::string matrix_type(DType type) const;
     std::string operand_address(const Region& r, const std::string& row, const std::string& column,
                                 bool transpose);

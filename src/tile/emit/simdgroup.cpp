@@ -88,6 +88,15 @@ void Emitter::copy_matrices(const Stmt& s) {
         return;
     }
     const DType from = k_[src.buffer].type;
+    const Buffer& b = k_[src.buffer];
+    if (from == DType::kF32 && b.scope == Scope::kShared && contiguous_last(src.buffer) &&
+        src.kept().back() + 1 == b.shape.size()) {
+        open_matrices(plan_.fragments.at(dst.buffer), dst.buffer, false);
+        line("simdgroup_load({}[atom], {});", k_[dst.buffer].name,
+             operand_address(src, "row", "column", false));
+        close_matrices(false);
+        return;
+    }
     const std::string fill =
         s.exprs.empty() ? zero(from) : converted(expr(s.exprs[0]), k_[s.exprs[0]].type, from);
     open_matrices(plan_.fragments.at(dst.buffer), dst.buffer, true);
@@ -228,6 +237,44 @@ std::string Emitter::operand_address(const Region& r, const std::string& row, co
                        transpose ? ", ulong2(0), true" : "");
 }
 
+// C in shared memory, atoms in turn: each is loaded, summed over all of K and stored before the next.
+void Emitter::gemm_by_atoms(StmtId id) {
+    const Stmt& s = k_[id];
+    const Partition& p = plan_.gemms.at(id).partition;
+    const Region &c = s.regions[0], &a = s.regions[1], &b = s.regions[2];
+    const bool f32 = k_[c.buffer].type == DType::kF32;
+    const int64_t depth = constant_int(k_, a.sizes[a.kept()[s.transpose_a ? 0 : 1]]).value_or(0);
+    const auto each_element = [&](const auto& text) {
+        unrolled();
+        open("for (ushort ah = 0; ah < 2; ++ah)");
+        text();
+        close();
+    };
+    const std::vector<std::string> at = {"row + lane_row", "column + lane_column + ah"};
+    uses_lane_place_ |= !f32;
+    open_matrices(p, c.buffer, false);
+    line("simdgroup_float8x8 product = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);");
+    if (!s.clear && f32) line("simdgroup_load(product, {});", operand_address(c, "row", "column", false));
+    if (!s.clear && !f32)
+        each_element([&] { line("product.thread_elements()[ah] = float({});", read(c, at, spans(c), "0")); });
+    unrolled();
+    open("for (ushort kk = 0; kk < {}; kk += 8)", depth);
+    line("{} left, right;", matrix_type(k_[a.buffer].type));
+    line("simdgroup_load(left, {});", operand_address(a, "row", "kk", s.transpose_a));
+    line("simdgroup_load(right, {});", operand_address(b, "kk", "column", s.transpose_b));
+    line("simdgroup_multiply_accumulate(product, left, right, product);");
+    close();
+    if (f32) {
+        line("simdgroup_store(product, {});", operand_address(c, "row", "column", false));
+    } else {
+        each_element([&] {
+            write(c, at, spans(c),
+                  fmt::format("{}(product.thread_elements()[ah])", facts(k_[c.buffer].type).msl));
+        });
+    }
+    close_matrices(false);
+}
+
 void Emitter::simdgroup_gemm(StmtId id) {
     const Stmt& s = k_[id];
     const GemmPlan& plan = plan_.gemms.at(id);
@@ -235,6 +282,7 @@ void Emitter::simdgroup_gemm(StmtId id) {
     const Region &c = s.regions[0], &a = s.regions[1], &b = s.regions[2];
     uses_simdgroup_ = uses_matrices_ = true;
     const bool resident = in_matrices(c.buffer);
+    if (!resident && !p.rectangle) return gemm_by_atoms(id);
     const std::string name = resident ? k_[c.buffer].name : "product";
     const bool f32 = k_[c.buffer].type == DType::kF32;
     if (!resident) {

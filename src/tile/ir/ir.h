@@ -100,6 +100,7 @@ struct Stmt {
     // kGemm
     bool transpose_a = false, transpose_b = false, clear = false;
     Policy policy = Policy::kSquare;
+    uint32_t product = 0;  // the planner's number of it, from 1 on, which passes keep; 0: not planned
     // kReduce (clear: DST's old value doesn't count), kCumSum
     Reduction reduction = Reduction::kSum;
     uint32_t axis = 0;

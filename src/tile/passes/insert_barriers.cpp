@@ -17,7 +17,10 @@ using Accesses = std::vector<Access>;
 
 class Synchronisation {
   public:
-    Synchronisation(Kernel& k, const Plan& plan) : k_(k), plan_(plan), domain_(k) { domain_.bound_grid(); }
+    Synchronisation(Kernel& k, const Plan& plan, bool coalesce)
+        : k_(k), plan_(plan), coalesce_(coalesce), domain_(k) {
+        domain_.bound_grid();
+    }
 
     void run() {
         Accesses pending;
@@ -74,6 +77,7 @@ class Synchronisation {
         return false;
     }
     bool conflict(const Accesses& before, const Accesses& now) const {
+        if (!coalesce_) return !before.empty() && !now.empty();
         for (const Access& a : before)
             for (const Access& b : now)
                 if ((a.writes || b.writes) && (a.region.buffer == b.region.buffer
@@ -194,14 +198,15 @@ class Synchronisation {
 
     Kernel& k_;
     const Plan& plan_;
+    const bool coalesce_;
     Domain domain_;
 };
 
 }  // namespace
 
-Result<Kernel> insert_barriers(const Kernel& k, const PlanOptions&, Plan& plan) {
+Result<Kernel> insert_barriers(const Kernel& k, const PlanOptions& options, Plan& plan) {
     Kernel out = k;
-    Synchronisation(out, plan).run();
+    Synchronisation(out, plan, options.coalesce_barriers).run();
     return out;
 }
 

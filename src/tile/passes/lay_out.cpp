@@ -24,17 +24,23 @@ struct Shared {
 class Layout {
   public:
     Layout(const Kernel& k, const PlanOptions& options, Plan& plan)
-        : k_(k), limit_(options.target->threadgroup_bytes), target_(options.target->name), plan_(plan) {}
+        : k_(k),
+          limit_(options.target->threadgroup_bytes),
+          target_(options.target->name),
+          pad_(options.pad_shared_rows),
+          plan_(plan) {}
 
     Result<void> run() {
         collect();
-        if (total(true) <= limit_) return settle(true, total(true));
+        if (pad_ && total(true) <= limit_) return settle(true, total(true));
         if (total(false) <= limit_) {
-            plan_.notes.push_back(
-                fmt::format("shared rows aren't padded: {} bytes would exceed {}", total(true), limit_));
+            if (pad_)
+                plan_.notes.push_back(
+                    fmt::format("shared rows aren't padded: {} bytes would exceed {}", total(true), limit_));
             return settle(false, total(false));
         }
         for (const bool padded : {true, false}) {
+            if (padded && !pad_) continue;
             const int64_t bytes = overlay(padded);
             if (bytes > limit_) continue;
             plan_.notes.push_back(
@@ -140,6 +146,7 @@ class Layout {
     const Kernel& k_;
     const int64_t limit_;
     const std::string_view target_;
+    const bool pad_;
     Plan& plan_;
     std::vector<Shared> all_;
 };

@@ -21,6 +21,10 @@ Result<Kernel> bypass_staging(const Kernel& k, const PlanOptions& options, Plan&
 // 0.
 Result<Kernel> select_paths(const Kernel& k, const PlanOptions& options, Plan& plan);
 
+// Lets products whose accumulator is in shared memory accumulate in a fragment, where the plan wants it and
+// accumulators.h proves it.
+Result<Kernel> promote_accumulators(const Kernel& k, const PlanOptions& options, Plan& plan);
+
 // Gives pipelined loops as many versions of the tiles that their copies fill as they have stages, and copies
 // ahead.
 Result<Kernel> pipeline_loops(const Kernel& k, const PlanOptions& options, Plan& plan);

@@ -136,6 +136,12 @@ Result<GemmPlan> choose_path(const Kernel& k, const Stmt& s, const PlanOptions& 
     if (plan.path == Path::kSimdgroup && !no_simdgroup.empty()) return refuse(plan.path, no_simdgroup);
     if (is_cooperative(plan.path)) plan.partition = divide(g.m, g.n, kOpM, kOpN, simdgroups, s.policy);
     if (plan.path == Path::kSimdgroup) plan.partition = divide(g.m, g.n, kAtom, kAtom, simdgroups, s.policy);
+    const ProductChoice* choice = options.choice(s);
+    if (choice != nullptr && choice->partition.atom_m == plan.partition.atom_m &&
+        choice->partition.rows == plan.partition.rows &&
+        choice->partition.columns == plan.partition.columns &&
+        choice->partition.simdgroups == plan.partition.simdgroups)
+        plan.partition = choice->partition;
     return plan;
 }
 

@@ -9,6 +9,8 @@ constexpr NamedPass kPasses[] = {
     {"bypass-staging", bypass_staging, "products read tensors where shared tiles only held copies of them"},
     {"select-paths", select_paths,
      "a path for each product, its operands and accumulator brought where the path wants them"},
+    {"promote-accumulators", promote_accumulators,
+     "accumulators in shared memory move to fragments where the plan wants it"},
     {"pipeline-loops", pipeline_loops,
      "copies of pipelined loops run steps ahead, into versions of their tiles"},
     {"place-fragments", place_fragments, "fragments go to simdgroup matrices or to shared memory"},

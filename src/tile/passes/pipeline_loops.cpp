@@ -102,11 +102,12 @@ class Pipelining {
         const bool fits = (shared_bytes() + extra) * 9 / 8 <= int64_t(options_.target->threadgroup_bytes);
         const auto steps = constant_int(k_, serial.exprs[0]);
         const bool few = steps && *steps < int64_t(stages);
-        if (stages < 2 || few || ahead.empty() || !fits) {
+        if (!options_.pipeline_loops || stages < 2 || few || ahead.empty() || !fits) {
             plan_.notes.push_back(fmt::format(
                 "{}: the loop isn't pipelined: {}", k_.where(serial.loc),
-                stages < 2      ? "it asks for one stage"
-                : few           ? "it has fewer steps than stages"
+                !options_.pipeline_loops ? "the options say so"
+                : stages < 2             ? "it asks for one stage"
+                : few                    ? "it has fewer steps than stages"
                 : ahead.empty() ? "its body doesn't start with copies of an input to shared tiles of "
                                   "its own"
                                 : "more versions of its tiles don't fit"));

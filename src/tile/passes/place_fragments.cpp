@@ -1,6 +1,8 @@
 // A fragment lives in simdgroup matrices if a product accumulates in it and everything else that touches it
 // works on whole matrices or element by element at the element's own place. Every other fragment becomes
 // shared memory: slower, and right for any access.
+#include <set>
+
 #include "tile/ir/build.h"
 #include "tile/passes/passes.h"
 #include "tile/passes/paths.h"
@@ -30,6 +32,7 @@ class Placement {
         while (demote()) {
         }
         move_to_shared();
+        store_through_shared();
         INGOT_TRY(plan_gemms());
         add_scratch();
         return {};
@@ -54,6 +57,9 @@ class Placement {
                 product = true;
                 const auto p = choose_path(k_, s, options_);
                 if (p && p->path == Path::kSimdgroup) found = p->partition;
+                const ProductChoice* choice = options_.choice(s);
+                if (choice != nullptr && choice->accumulator == Accumulator::kShared)
+                    why = "the plan keeps it there";
             }
             if (std::string use = why_not(s, f); why.empty() && !use.empty())
                 why = fmt::format("{} ({})", use, k_.where(s.loc));
@@ -171,6 +177,40 @@ class Placement {
             moved_.buffers[f] = k_.append(std::move(b));
         }
         if (!to_shared_.empty()) k_.body = moved_.apply(k_, k_.body);
+    }
+
+    // A resident accumulator that the plan doesn't store directly goes through a shared tile.
+    void store_through_shared() {
+        std::set<BufferId> through;
+        walk(k_, k_.body, [&](StmtId id) {
+            const ProductChoice* choice = options_.choice(k_[id]);
+            if (choice != nullptr && choice->accumulator == Accumulator::kResident)
+                through.insert(k_[id].regions[0].buffer);
+        });
+        if (through.empty()) return;
+        k_.body = rebuild(k_, Block(k_.body), [&](Kernel& k, StmtId id, Block& out) {
+            const Stmt s = k[id];
+            if (s.op != StmtOp::kCopy || k[s.regions[0].buffer].scope != Scope::kGlobal ||
+                !through.contains(s.regions[1].buffer) || !plan_.fragments.contains(s.regions[1].buffer)) {
+                out.push_back(id);
+                return;
+            }
+            Buffer tile = k[s.regions[1].buffer];
+            tile.name = k.fresh_name(tile.name + "_stored");
+            tile.scope = Scope::kShared;
+            Stmt a;
+            a.op = StmtOp::kAlloc;
+            a.loc = s.loc;
+            a.compiler_owned = true;
+            a.buffer = k.append(std::move(tile));
+            Stmt in = s, onward = s;
+            in.regions[0] = whole(k, a.buffer);
+            in.compiler_owned = true;
+            onward.regions[1] = in.regions[0];
+            out.push_back(k.append(a));
+            out.push_back(k.append(in));
+            out.push_back(k.append(onward));
+        });
     }
 
     Result<void> plan_gemms() {

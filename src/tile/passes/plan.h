@@ -52,6 +52,20 @@ struct Partition {
 Partition divide(uint32_t m, uint32_t n, uint32_t atom_m, uint32_t atom_n, uint32_t simdgroups,
                  Policy policy);
 
+// Where a product's accumulator lives.
+enum class Accumulator : uint8_t {
+    kShared,    // loaded and stored at each execution
+    kResident,  // in the simdgroups' registers for all of a recurrence; from and to shared memory around it
+    kDirect     // in registers, and used from there
+};
+inline constexpr std::string_view kAccumulatorNames[] = {"shared", "resident", "direct"};
+
+// How the planner wants one product done (plan/). It is followed where the path takes such a partition.
+struct ProductChoice {
+    Partition partition;
+    Accumulator accumulator = Accumulator::kDirect;
+};
+
 struct GemmPlan {
     Path path = Path::kScalar;
     Partition partition;
@@ -77,6 +91,17 @@ struct PlanOptions {
     // Refuse everything but this path where a product could take several (tests, --path).
     std::optional<Path> path;
     bool bypass_staging = true;
+    // By Stmt::product - 1. Products without a number, and all if this is empty, are done as divide() says,
+    // fragments in registers wherever they can be.
+    std::vector<ProductChoice> choices;
+    bool pipeline_loops = true;
+    bool pad_shared_rows = true;
+    // Barriers only where accesses conflict; otherwise one between any two statements that touch memory.
+    bool coalesce_barriers = true;
+
+    const ProductChoice* choice(const Stmt& gemm) const {
+        return gemm.product == 0 || gemm.product > choices.size() ? nullptr : &choices[gemm.product - 1];
+    }
 };
 
 }  // namespace ingot::tile

@@ -85,9 +85,15 @@ Result<Features> features_of(CostBasis basis, const ProductWork& w, const Realiz
     f.lhs_footprint = double(total({U, Q, E}));
     f.rhs_footprint = double(total({V, Q, E}));
     const bool stays = r.accumulator != Accumulator::kShared;
-    f.accumulator_transfers =
-        r.accumulator == Accumulator::kDirect ? 0 : double(total({2, U, V, stays ? recurrences : E}));
-    if (r.accumulator == Accumulator::kDirect) f.direct_stores = double(total({U, V, recurrences}));
+    const uint64_t loads = stays      ? w.loads.value_or(recurrences)
+                           : w.clears ? 0
+                                      : E,
+                   stores = stays ? w.stores.value_or(recurrences) : E;
+    if (r.accumulator == Accumulator::kDirect) {
+        f.direct_stores = double(total({U, V, stores}));
+    } else {
+        f.accumulator_transfers = double(total({U, V, loads})) + double(total({U, V, stores}));
+    }
     if (!w.overwrites) f.initializations = double(total({U, V, recurrences}));
     f.scalars_per_lane = scalars_per_lane(basis, r);
     if (stays && basis != CostBasis::kMppMemoryV2) {
@@ -104,26 +110,38 @@ Result<Features> features_of(CostBasis basis, const ProductWork& w, const Realiz
 
 Result<Priced> price(CostBasis basis, const ProductWork& w, const Realization& r, const Costs& c) {
     INGOT_ASSIGN(const Features f, features_of(basis, w, r));
-    const double G = r.partition.simdgroups;
+    const Partition& p = r.partition;
+    const double G = p.simdgroups;
+    std::vector<PricedPart> parts;
     if (!is_mpp(basis)) {
         const double atoms = double(w.m / kAtomSide) * double(w.n / kAtomSide);
-        const double work =
-            f.matrix_issues * c.simdgroup_matrix_issue +
-            (f.input_transfers + f.accumulator_transfers + f.direct_stores) * c.simdgroup_fragment_transfer;
         const double pressure = std::max(1.0, f.scalars_per_lane / c.simdgroup_preferred_scalars);
         const double parallel = std::max(1.0, std::min(c.simdgroup_preferred_subgroups, atoms) / G);
-        return Priced{f, work * pressure * parallel - f.removed_elements * c.simdgroup_element};
+        const double each = pressure * parallel, transfer = c.simdgroup_fragment_transfer * each;
+        parts = {{"matrix_issues", f.matrix_issues * c.simdgroup_matrix_issue * each},
+                 {"input_transfers", f.input_transfers * transfer},
+                 {"accumulator_transfers", f.accumulator_transfers * transfer},
+                 {"direct_stores", f.direct_stores * transfer},
+                 {"removed_elements", -f.removed_elements * c.simdgroup_element}};
+    } else {
+        const double each = std::max(1.0, f.scalars_per_lane / c.mpp_preferred_scalars) / G;
+        const double local = doublings(p.rm * p.atom_m, p.rn * p.atom_n);
+        parts = {{"matrix_issues", f.matrix_issues * c.mpp_matrix_issue * each},
+                 {"tensor_operations", f.tensor_operations * c.mpp_operation * each},
+                 {"input_transfers", f.input_transfers * c.mpp_fragment_read * each},
+                 {"lhs_footprint", f.lhs_footprint * c.mpp_lhs_footprint * each},
+                 {"rhs_footprint", f.rhs_footprint * c.mpp_rhs_footprint * each},
+                 {"initializations", f.initializations * c.mpp_accumulator_initialization * each},
+                 {"direct_stores", f.direct_stores * c.mpp_direct_store * each},
+                 {"accumulator_transfers", f.accumulator_transfers * c.mpp_shared_transfer * each},
+                 {"tile_aspect", f.matrix_issues * doublings(w.m, w.n) * c.mpp_tile_aspect * each},
+                 {"local_aspect", f.matrix_issues * local * c.mpp_local_aspect * each},
+                 {"removed_elements", -f.removed_elements * c.mpp_element / G}};
     }
-    const Partition& p = r.partition;
-    const double issue =
-        f.matrix_issues * c.mpp_matrix_issue + f.tensor_operations * c.mpp_operation +
-        f.input_transfers * c.mpp_fragment_read + f.lhs_footprint * c.mpp_lhs_footprint +
-        f.rhs_footprint * c.mpp_rhs_footprint + f.initializations * c.mpp_accumulator_initialization +
-        f.direct_stores * c.mpp_direct_store + f.accumulator_transfers * c.mpp_shared_transfer +
-        f.matrix_issues * (doublings(w.m, w.n) * c.mpp_tile_aspect +
-                           doublings(p.rm * p.atom_m, p.rn * p.atom_n) * c.mpp_local_aspect);
-    const double pressure = std::max(1.0, f.scalars_per_lane / c.mpp_preferred_scalars);
-    return Priced{f, issue * pressure / G - f.removed_elements * c.mpp_element / G};
+    std::erase_if(parts, [](const PricedPart& x) { return x.cost == 0; });
+    double score = 0;
+    for (const PricedPart& x : parts) score += x.cost;
+    return Priced{f, std::move(parts), score};
 }
 
 Result<void> check_elements(const GroupWork& group, std::span<const ProductWork> products) {

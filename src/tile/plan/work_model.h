@@ -28,20 +28,16 @@ inline constexpr std::string_view kCostBasisNames[] = {
 #undef X
 };
 
-// Where a product's accumulator lives.
-enum class Accumulator : uint8_t {
-    kShared,    // loaded and stored at each execution
-    kResident,  // in the simdgroups' registers for all of a recurrence; from and to shared memory around it
-    kDirect     // in registers, stored from there to device memory
-};
-inline constexpr std::string_view kAccumulatorNames[] = {"shared", "resident", "direct"};
-
 // One product of a group, and what was proved of it.
 struct ProductWork {
     uint32_t m = 8, n = 8, k = 8;  // the tile's sizes
     uint64_t executions = 1;       // of it in a group
     uint64_t recurrence = 1;       // executions between two uses of the accumulator by others; divides them
-    MeanExtent physical_k{0, 1};   // of the k; total 0: as k
+    bool clears = false;           // each execution overwrites the accumulator
+    // How often a group moves a whole accumulator that lives in registers: from shared memory, to it
+    // (resident) or to device memory (direct). Where not given: once a recurrence each.
+    std::optional<uint64_t> loads = {}, stores = {};
+    MeanExtent physical_k{0, 1};  // of the k; total 0: as k
     bool overwrites = false;  // the first execution of each recurrence starts from +0, and it is the only one
     // Elements outside of products, among the group's, that are gone with a resident accumulator, and further
     // ones that are gone if it is stored directly.
@@ -76,9 +72,16 @@ struct Features {
     bool operator==(const Features&) const = default;
 };
 
+// What one feature adds to the score, pressure and division among simdgroups included.
+struct PricedPart {
+    std::string_view feature;
+    double cost;
+};
+
 struct Priced {
     Features features;
-    double score = 0;  // its part of the group's, before what the group as a whole multiplies
+    std::vector<PricedPart> parts;  // what isn't free; their sum is the score
+    double score = 0;               // its part of the group's, before what the group as a whole multiplies
 };
 
 // Error: zero or uneven sizes; counts past 64 bits.

@@ -1,0 +1,276 @@
+// Plans on the virtual Metal device: what the models count is what the device counts, for every realization
+// that is legal, and plans of any options compute what plain loops do, watched by the checkers.
+#include <set>
+
+#include "tile/peer_programs.h"
+#include "tile_device/device.h"
+
+namespace ingot::tile::testing {
+namespace {
+
+// Two groups of one product each; C in a fragment, in shared memory, or carried through a second shared tile.
+enum class SumIn { kFragment, kShared, kCarried };
+
+struct CountedProduct {
+    std::string name;
+    int m, n;
+    SumIn sum;
+    uint32_t threads;
+    int steps = 2;
+};
+
+void PrintTo(const CountedProduct& c, std::ostream* out) {
+    *out << c.name;
+}
+
+Kernel kernel_of(const CountedProduct& c) {
+    constexpr int kStep = 16;
+    const bool carried = c.sum == SumIn::kCarried;
+    const std::string text = fmt::format(
+        R"(kernel counted {{
+  in A: f32[{0}, {2}]
+  in B: f32[{2}, {1}]
+  out C: f32[{0}, {1}]
+  grid bx < 2, by < 1
+  threads {3}
+  shared As: f32[{0}, {4}]
+  shared Bs: f32[{4}, {5}]
+  {6} S: f32[{0}, {5}]
+  {7}
+  fill S = 0.0
+  for step < {8} {{
+    copy As = A[:, step * {4} : {4}]
+    copy Bs = B[step * {4} : {4}, bx * {5} : {5}]
+    {9}
+  }}
+  copy C[:, bx * {5} : {5}] = S
+}}
+)",
+        c.m, 2 * c.n, kStep * c.steps, c.threads, kStep, c.n,
+        c.sum == SumIn::kFragment ? "fragment" : "shared",
+        carried ? fmt::format("shared D: f32[{}, {}]", c.m, c.n) : "", c.steps,
+        carried ? "copy D = S\n    gemm D += As @ Bs\n    copy S = D" : "gemm S += As @ Bs");
+    return testing::kernel_of(text, "counted");
+}
+
+std::vector<double> product_of(const Arguments& x, int64_t m, int64_t n, int64_t k) {
+    std::vector<double> c(size_t(m * n));
+    for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j)
+            for (int64_t l = 0; l < k; ++l)
+                c[size_t(i * n + j)] +=
+                    x.tensors.at("A")[size_t(i * k + l)] * x.tensors.at("B")[size_t(l * n + j)];
+    return c;
+}
+
+Arguments arguments_of(const Kernel& k) {
+    Arguments x;
+    uint32_t seed = 11;
+    for (const BufferId b : k.tensors())
+        if (k[b].role == Role::kIn)
+            x.tensors[k[b].name] = numbers(*tensor_elements(k, b, {}), k[b].type, seed++);
+    return x;
+}
+
+// The plan's features against the device's counters, of two groups.
+void expect_counted(const CompiledKernel& k, const metal::count::Counts& done, const std::string& what) {
+    const uint64_t groups = done.threadgroups;
+    ASSERT_EQ(groups, 2u);
+    Features sum;
+    for (const PlannedProduct& p : k.group_plan.products) {
+#define X(name, meaning) sum.name += p.priced.features.name;
+        INGOT_TILE_FEATURES(X)
+#undef X
+    }
+    const bool tensors = k.group_plan.products.front().basis != CostBasis::kSimdgroupReference;
+    EXPECT_EQ(double(done.tensor_operations), sum.tensor_operations * double(groups)) << what;
+    if (tensors) return;  // what an operation does inside isn't counted in 8x8 matrices
+    EXPECT_EQ(double(done.matrix_products), sum.matrix_issues * double(groups)) << what;
+    EXPECT_EQ(double(done.matrix_loads_threadgroup + done.matrix_stores_threadgroup),
+              (sum.input_transfers + sum.accumulator_transfers) * double(groups))
+        << what << k.source;
+    EXPECT_EQ(double(done.matrix_stores_device), sum.direct_stores * double(groups)) << what;
+    EXPECT_EQ(done.matrix_loads_device, 0u) << what;
+}
+
+class CountedPlans : public ::testing::TestWithParam<CountedProduct> {};
+
+TEST_P(CountedPlans, EveryLegalRealizationDoesWhatItsModelCounts) {
+    const CountedProduct& c = GetParam();
+    const Kernel k = kernel_of(c);
+    const Arguments x = arguments_of(k);
+    const auto expected = product_of(x, c.m, 2 * c.n, 16 * c.steps);
+    PlanOptions reference;
+    reference.target = *target_named("metal-m4");
+    const auto legal = legal_realizations(k, reference, {});
+    ASSERT_TRUE(legal) << legal.error().describe();
+    ASSERT_EQ(legal->size(), 1u);
+    ASSERT_GE(legal->front().size(), 4u);
+    for (const Realization& r : legal->front()) {
+        CompileOptions options;
+        options.planner.fixed = {{r.partition, r.accumulator}};
+        const auto compiled = compile(k, options);
+        ASSERT_TRUE(compiled) << describe(r) << compiled.error().describe();
+        ASSERT_TRUE(compiled->group_plan.applied) << describe(r) << compiled->group_plan.why_reference;
+        ASSERT_EQ(compiled->group_plan.products.front().chosen.partition, r.partition);
+        metal::count::Counts done;
+        const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kNax, &done);
+        ASSERT_TRUE(results) << describe(r) << results.error().describe() << compiled->source;
+        expect_counted(*compiled, done, describe(r));
+        EXPECT_LE(worst_difference(results->at("C"), expected), 1e-5) << describe(r) << compiled->source;
+    }
+}
+
+std::vector<CountedProduct> counted_products() {
+    std::vector<CountedProduct> out;
+    const std::pair<SumIn, std::string> kinds[] = {
+        {SumIn::kFragment, "fragment"}, {SumIn::kShared, "shared"}, {SumIn::kCarried, "carried"}};
+    const std::pair<int, int> sizes[] = {{16, 16}, {16, 32}, {24, 16}};
+    for (const auto& [m, n] : sizes)
+        for (const auto& [sum, name] : kinds)
+            for (const uint32_t threads : {32u, 64u, 128u})
+                out.push_back({fmt::format("{}_{}x{}_on_{}", name, m, n, threads), m, n, sum, threads});
+    return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, CountedPlans, ::testing::ValuesIn(counted_products()),
+                         [](const auto& test) { return test.param.name; });
+
+// The promise that the suite above makes.
+TEST(CountedPlansInAll, AreMoreThan150PairsOfKernelAndPlan) {
+    size_t pairs = 0;
+    PlanOptions reference;
+    reference.target = *target_named("metal-m4");
+    for (const CountedProduct& c : counted_products())
+        pairs += legal_realizations(kernel_of(c), reference, {})->front().size();
+    EXPECT_GE(pairs, 150u);
+}
+
+TEST(CountedPlansOfTensors, EveryDivisionDoesTheOperationsItsModelCounts) {
+    for (const uint32_t threads : {32u, 64u, 128u}) {
+        const Kernel k = testing::kernel_of(fmt::format(R"(kernel counted {{
+  in A: f32[64, 48]
+  in B: f32[48, 128]
+  out C: f32[64, 128]
+  grid bx < 2, by < 1
+  threads {}
+  gemm C[:, bx * 64 : 64] = A @ B[:, bx * 64 : 64]
+}}
+)",
+                                                        threads),
+                                            "counted");
+        const Arguments x = arguments_of(k);
+        const auto expected = product_of(x, 64, 128, 48);
+        PlanOptions reference;
+        reference.target = *target_named("metal-m5");
+        PlannerOptions wide;
+        wide.fragment_budget = 256;
+        const auto legal = legal_realizations(k, reference, wide);
+        ASSERT_TRUE(legal);
+        ASSERT_GE(legal->front().size(), 1u);
+        for (const Realization& r : legal->front()) {
+            CompileOptions options;
+            options.target = "metal-m5";
+            options.planner = wide;
+            options.planner.fixed = {{r.partition, r.accumulator}};
+            const auto compiled = compile(k, options);
+            ASSERT_TRUE(compiled) << compiled.error().describe();
+            ASSERT_EQ(compiled->plan.gemms.begin()->second.path, Path::kDirectCooperative);
+            metal::count::Counts done;
+            const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kScrambled, &done);
+            ASSERT_TRUE(results) << results.error().describe();
+            expect_counted(*compiled, done, describe(r));
+            EXPECT_LE(worst_difference(results->at("C"), expected), 1e-5) << describe(r);
+        }
+    }
+}
+
+// 32 x 64 of 32 steps of 32, as the figures have it: what the model says, the device counts.
+TEST(CountedFigure, The32x64TileDoesWhatTheModelsFiguresSay) {
+    const std::string text = R"(kernel figure {
+  in A: f32[32, 1024]
+  in B: f32[1024, 64]
+  out C: f32[32, 64]
+  threads 128
+  shared As: f32[32, 32]
+  shared Bs: f32[32, 64]
+  shared Cs: f32[32, 64]
+  shared Ds: f32[32, 64]
+  fill Cs = 0.0
+  for step < 32 {
+    copy As = A[:, step * 32 : 32]
+    copy Bs = B[step * 32 : 32, :]
+    copy Ds = Cs
+    gemm Ds += As @ Bs policy(full_col)
+    copy Cs = Ds
+  }
+  copy C = Cs
+}
+)";
+    struct Figure {
+        bool residency, direct;
+        uint64_t inputs, through_shared, stores_device;
+        int64_t bytes;
+    };
+    const Figure figures[] = {{false, false, 8192, 2048, 0, 28 * 1024},
+                              {true, false, 3072, 64, 0, 20 * 1024},
+                              {true, true, 3072, 0, 32, 12 * 1024}};
+    const Kernel k = testing::kernel_of(text, "figure");
+    const Arguments x = arguments_of(k);
+    const auto expected = product_of(x, 32, 64, 1024);
+    for (const Figure& f : figures) {
+        CompileOptions options;
+        options.planner.residency = f.residency;
+        options.planner.direct_accumulator_store = f.direct;
+        options.planner.pad_shared_rows = options.planner.admit_reference_division = false;
+        if (!f.residency) options.planner.fragment_budget = 6;
+        const auto compiled = compile(k, options);
+        ASSERT_TRUE(compiled) << compiled.error().describe();
+        EXPECT_EQ(compiled->threadgroup_bytes, f.bytes);
+        metal::count::Counts done;
+        const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kNax, &done);
+        ASSERT_TRUE(results) << results.error().describe();
+        EXPECT_EQ(done.matrix_products, 4096u);
+        EXPECT_EQ(done.matrix_loads_threadgroup + done.matrix_stores_threadgroup,
+                  f.inputs + f.through_shared);
+        EXPECT_EQ(done.matrix_stores_device, f.stores_device);
+        EXPECT_LE(worst_difference(results->at("C"), expected), 1e-4);
+    }
+}
+
+class PlannedOnDevice : public ::testing::TestWithParam<LibraryCase> {};
+
+// Plans of random options, watched: right results, no race, no read of what nothing wrote.
+TEST_P(PlannedOnDevice, RandomOptionsComputeTheSame) {
+    const LibraryCase& c = GetParam();
+    const Kernel k = read_kernel(c.name);
+    const Arguments x = arguments_for(k, c, c.sizes[1]);
+    const Results expected = c.reference(x);
+    std::mt19937 random(uint32_t(c.name.size() * 17 + size_t(c.name.back())));
+    constexpr int kPlans = 4;
+    std::set<std::string> seen;
+    for (int i = 0; i < kPlans; ++i) {
+        CompileOptions options;
+        options.target = i % 2 == 0 ? "metal-m4" : "metal-m5";
+        PlannerOptions& o = options.planner;
+        for (bool* flag : {&o.residency, &o.direct_accumulator_store, &o.bypass_staging, &o.pipeline_loops,
+                           &o.pad_shared_rows, &o.coalesce_group_barriers})
+            *flag = random() % 2 == 0;
+        if (random() % 2 == 0) o.exact_threads = 32u << random() % 4;
+        o.fragment_budget = random() % 2 == 0 ? 64 : 16;
+        const auto compiled = compile(k, options);
+        ASSERT_TRUE(compiled) << compiled.error().describe();
+        if (!seen.insert(compiled->source).second) continue;
+        const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kScrambled);
+        ASSERT_TRUE(results) << results.error().describe() << compiled->explain() << compiled->source;
+        for (const auto& [name, values] : expected)
+            EXPECT_LE(worst_difference(results->at(name), values), c.tolerance)
+                << compiled->explain() << compiled->source;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, PlannedOnDevice, ::testing::ValuesIn(library_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace ingot::tile::testing
