@@ -93,6 +93,7 @@ Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options) {
     drop_bound_dims(out.kernel, options.dims);
     INGOT_ASSIGN(out.parts, emit(out.kernel, out.plan, *target));
     INGOT_ASSIGN(out.language, check_language(*target, out.parts.needs));
+    out.group_plan.batched_copies = out.parts.batched_copies;
     out.source = source_text(std::span(&out.parts, 1));
     const size_t entry = out.source.find("]] void ") + 8;
     out.entry = out.source.substr(entry, out.source.find('(', entry) - entry);

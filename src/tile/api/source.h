@@ -14,6 +14,7 @@ struct SourceParts {
     std::vector<std::string> helpers;   // functions, whole
     std::string code;                   // what is this kernel's alone
     LanguageNeeds needs;
+    uint32_t batched_copies = 0;  // that read several values before they store them
 };
 
 // One file: headers and helpers once each. Where some kernels need a newer language than others, what is

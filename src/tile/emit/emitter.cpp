@@ -55,7 +55,7 @@ Result<SourceParts> Emitter::run() {
     depth_ = 1;
     prologue();
     body_ += statements + "}\n";
-    return SourceParts{includes(), helpers(), std::move(body_), needs_};
+    return SourceParts{includes(), helpers(), std::move(body_), needs_, batched_};
 }
 
 std::vector<std::string> Emitter::includes() const {

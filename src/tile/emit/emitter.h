@@ -1,7 +1,7 @@
 // Writes Metal Shading Language for a kernel and its plan: readable (indented, named as the program names
 // things, a comment for each tile operation) and dependent on Apple's headers alone. One class, its parts in
 // one file each: emitter.cpp the kernel as a whole and control flow, expressions.cpp values, guards and
-// addresses, tiles.cpp copies, fills, reductions and element loops, simdgroup.cpp 8x8 matrices,
+// addresses, copies.cpp copies, tiles.cpp fills, reductions and element loops, simdgroup.cpp 8x8 matrices,
 // cooperative.cpp cooperative tensors.
 #pragma once
 
@@ -92,9 +92,8 @@ class Emitter {
     std::vector<int64_t> spans(const Region& r) const;
     // Opens a loop over the elements of `sizes`, spread over the threads; gives the names of the indices.
     std::vector<std::string> spread(const std::vector<int64_t>& sizes, int64_t width);
-    void copy(StmtId id);
-    int64_t vector_width(const Region& dst, const Region& src);
-    void copy_vectors(const Region& dst, const Region& src, int64_t width, const std::string& fill);
+    std::vector<std::string> index_names(const std::vector<int64_t>& sizes) const;
+    void index_lines(const std::vector<int64_t>& sizes);
     void fill(StmtId id);
     void reduce(StmtId id);
     void reduce_rows(const Stmt& s);
@@ -104,6 +103,16 @@ class Emitter {
     std::string combine(Reduction r, const std::string& a, const std::string& b) const;
     std::string start_of(Reduction r, DType type) const;
     std::string across_lanes(Reduction r, const std::string& value) const;
+
+    // --- copies.cpp
+    struct Move {
+        std::string value, place, inside;
+    };
+    void copy(StmtId id);
+    int64_t vector_width(const Region& dst, const Region& src);
+    Move move_of(const Region& dst, const Region& src, int64_t width, const std::string& fill);
+    int64_t copy_batch(const Region& dst, const Region& src, const Move& move, int64_t width) const;
+    int64_t batched_copies(const Region& dst, const Move& move, int64_t width, int64_t batch);
 
     // --- simdgroup.cpp
     bool in_matrices(BufferId b) const { return plan_.fragments.contains(b); }
@@ -145,6 +154,7 @@ class Emitter {
     std::vector<const Stmt*> loops_;
     bool uses_simdgroup_ = false, uses_matrices_ = false, uses_floor_div_ = false, uses_erf_ = false;
     bool uses_lane_place_ = false;
+    uint32_t batched_ = 0;  // copies that read several values before they store them
     std::optional<Error> error_;
 };
 

@@ -55,10 +55,34 @@ void Emitter::write(const Region& r, const std::vector<std::string>& at, const s
     line("{}{} = {};", inside.empty() ? "" : fmt::format("if ({}) ", inside), place(r.buffer, texts), value);
 }
 
+// What an element's indices are called: e alone, row and column, or e0, e1, ...
+std::vector<std::string> Emitter::index_names(const std::vector<int64_t>& sizes) const {
+    if (sizes.size() <= 1) return {"e"};
+    if (sizes.size() == 2) return {"row", "column"};
+    std::vector<std::string> names;
+    for (size_t d = 0; d < sizes.size(); ++d) names.push_back(fmt::format("e{}", d));
+    return names;
+}
+
+// Their values, from the element's number e.
+void Emitter::index_lines(const std::vector<int64_t>& sizes) {
+    if (sizes.size() <= 1) return;
+    const std::vector<std::string> names = index_names(sizes);
+    int64_t inner = product(sizes);
+    for (size_t d = 0; d < sizes.size(); ++d) {
+        inner /= sizes[d];
+        std::string value = inner == 1 ? "e" : fmt::format("e / {}", inner);
+        if (d > 0)
+            value =
+                inner == 1 ? fmt::format("e % {}", sizes[d]) : fmt::format("e / {} % {}", inner, sizes[d]);
+        if (sizes[d] == 1) value = "0";
+        line("const int {} = {};", names[d], value);
+    }
+}
+
 std::vector<std::string> Emitter::spread(const std::vector<int64_t>& sizes, int64_t width) {
     const int64_t total = product(sizes), step = int64_t(k_.threads) * width;
     const std::string first = width == 1 ? "thread_index" : fmt::format("thread_index * {}", width);
-    const bool flat = sizes.size() <= 1;
     if (total < step) {
         open("if (thread_index < {})", total / width);
         line("const int e = {};", first);
@@ -68,91 +92,8 @@ std::vector<std::string> Emitter::spread(const std::vector<int64_t>& sizes, int6
     } else {
         open("for (int e = {}; e < {}; e += {})", first, total, step);
     }
-    if (flat) return {"e"};
-    std::vector<std::string> names;
-    int64_t inner = total;
-    for (size_t d = 0; d < sizes.size(); ++d) {
-        inner /= sizes[d];
-        names.push_back(sizes.size() == 2 ? (d == 0 ? "row" : "column") : fmt::format("e{}", d));
-        std::string value = inner == 1 ? "e" : fmt::format("e / {}", inner);
-        if (d > 0)
-            value =
-                inner == 1 ? fmt::format("e % {}", sizes[d]) : fmt::format("e / {} % {}", inner, sizes[d]);
-        if (sizes[d] == 1) value = "0";
-        line("const int {} = {};", names.back(), value);
-    }
-    return names;
-}
-
-// Elements that one access may take: 4 where addresses are multiples of 4 and edges don't cut through.
-int64_t Emitter::vector_width(const Region& dst, const Region& src) {
-    constexpr int64_t kWidth = 4;
-    for (const Region* r : {&dst, &src}) {
-        const Buffer& b = k_[r->buffer];
-        const auto kept = r->kept();
-        if (kept.empty() || kept.back() + 1 != b.shape.size() || !contiguous_last(r->buffer)) return 1;
-        const size_t last = kept.back();
-        const auto span = constant_int(k_, r->sizes[last]);
-        if (!span || *span % kWidth != 0 || domain_.divisor(r->offsets[last]) % kWidth != 0) return 1;
-        if (b.offset.valid() && domain_.divisor(b.offset) % kWidth != 0) return 1;
-        const bool whole = domain_.proves_within(r->offsets[last], *span, b.shape[last]);
-        if (!whole && domain_.divisor(b.shape[last]) % kWidth != 0) return 1;
-        for (size_t d = 0; d < last; ++d) {
-            if (b.scope != Scope::kGlobal) {
-                if (stride_of(r->buffer, d) % kWidth != 0) return 1;
-            } else if (!b.strides.empty()) {
-                if (domain_.divisor(b.strides[d]) % kWidth != 0) return 1;
-            } else if (d + 1 == last && domain_.divisor(b.shape[last]) % kWidth != 0) {
-                return 1;
-            }
-        }
-    }
-    return kWidth;
-}
-
-void Emitter::copy_vectors(const Region& dst, const Region& src, int64_t width, const std::string& fill) {
-    const DType from = k_[src.buffer].type, to = k_[dst.buffer].type;
-    const std::vector<int64_t> sizes = spans(dst);
-    const std::vector<std::string> at = spread(sizes, width);
-    const auto vector_at = [&](const Region& r, bool writes, std::string& inside) {
-        const std::vector<Index> index = indices(r, at, spans(r));
-        std::vector<std::string> texts;
-        for (const Index& i : index) texts.push_back(i.text);
-        inside = guard(r.buffer, index);
-        return fmt::format("*({} {}{}*)(&{})", address_space(r.buffer, writes), facts(k_[r.buffer].type).msl,
-                           width, place(r.buffer, texts));
-    };
-    std::string readable, writable;
-    std::string value = vector_at(src, false, readable);
-    if (!readable.empty())
-        value = fmt::format("{} ? {} : {}{}({})", readable, value, facts(from).msl, width, fill);
-    if (from != to) value = fmt::format("{}{}({})", facts(to).msl, width, value);
-    const std::string target = vector_at(dst, true, writable);
-    line("{}{} = {};", writable.empty() ? "" : fmt::format("if ({}) ", writable), target, value);
-    close();
-}
-
-void Emitter::copy(StmtId id) {
-    const Stmt& s = k_[id];
-    const Region &dst = s.regions[0], &src = s.regions[1];
-    if (in_matrices(dst.buffer) || in_matrices(src.buffer)) {
-        copy_matrices(s);
-        return;
-    }
-    const DType from = k_[src.buffer].type, to = k_[dst.buffer].type;
-    const std::string fill =
-        s.exprs.empty() ? zero(from) : converted(expr(s.exprs[0]), k_[s.exprs[0]].type, from);
-    // Within one buffer the copy is a snapshot; the parts must not meet.
-    const std::vector<int64_t> sizes = spans(dst);
-    if (product(sizes) == 0) return;
-    const int64_t width = vector_width(dst, src);
-    if (width > 1) {
-        copy_vectors(dst, src, width, fill);
-        return;
-    }
-    const std::vector<std::string> at = spread(sizes, 1);
-    write(dst, at, sizes, converted(read(src, at, spans(src), fill), from, to));
-    close();
+    index_lines(sizes);
+    return index_names(sizes);
 }
 
 void Emitter::fill(StmtId id) {

@@ -155,6 +155,7 @@ class Layout {
 
 Result<Kernel> lay_out(const Kernel& k, const PlanOptions& options, Plan& plan) {
     INGOT_TRY(Layout(k, options, plan).run());
+    plan.max_copy_batch = options.max_copy_batch;
     return k;
 }
 

@@ -81,6 +81,7 @@ struct Plan {
     std::map<BufferId, int64_t> shared_offset;  // in one piece of memory; empty where each has its own
     std::vector<std::string> notes;             // for --explain, in the order of the decisions
     int64_t threadgroup_bytes = 0;
+    uint32_t max_copy_batch = 1;  // values that a thread may read before it stores them to shared memory
 
     // Different tiles that lie in the same memory.
     bool share_memory(BufferId a, BufferId b) const;
@@ -98,6 +99,7 @@ struct PlanOptions {
     bool pad_shared_rows = true;
     // Barriers only where accesses conflict; otherwise one between any two statements that touch memory.
     bool coalesce_barriers = true;
+    uint32_t max_copy_batch = 1;
 
     const ProductChoice* choice(const Stmt& gemm) const {
         return gemm.product == 0 || gemm.product > choices.size() ? nullptr : &choices[gemm.product - 1];

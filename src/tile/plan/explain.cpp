@@ -52,6 +52,9 @@ std::string explain(const GroupPlan& plan) {
             plan.counters.widths, plan.counters.candidates, plan.counters.states, plan.counters.dominated);
         for (const std::string& a : plan.assumed) out += fmt::format("  assumed: {}\n", a);
     }
+    if (plan.max_copy_batch > 1)
+        out += fmt::format("  copies: {} read up to {} values before they store them\n", plan.batched_copies,
+                           plan.max_copy_batch);
     for (const RefusedRealization& r : plan.refused)
         out += fmt::format("  refused at {}: {}: {}\n", r.where, r.realization, r.why);
     return out;

@@ -8,28 +8,12 @@
 #include "tile/ir/verify.h"
 #include "tile/passes/pipeline.h"
 #include "tile/passes/rewrite.h"
-#include "tile/plan/workload.h"
+#include "tile/plan/legal.h"
 
 namespace ingot::tile {
 namespace {
 
-constexpr uint32_t kLanes = 32, kMatrixAtom = 8, kTensorAtomM = 16, kTensorAtomN = 32;
-
-// One number of threads: its facts and every legal realization of each product, by key.
-struct Width {
-    Kernel kernel;  // before the passes
-    Workload facts;
-    std::vector<std::map<uint64_t, Realization>> realizations;  // of each planned product
-    std::vector<std::map<uint64_t, Priced>> prices;
-    std::vector<size_t> planned;  // indices into facts.products
-    GroupPrice group;
-    uint64_t shared_bytes = 0;
-    std::set<std::pair<size_t, uint64_t>> dropped;  // realizations that the passes didn't confirm
-};
-
-bool is_tensor_path(Path p) {
-    return p == Path::kDirectCooperative || p == Path::kSharedCooperative;
-}
+constexpr uint32_t kSimdLanes = 32;
 
 // Products get numbers, which passes keep.
 Kernel numbered(const Kernel& k) {
@@ -53,26 +37,20 @@ size_t barrier_sites(const Kernel& k) {
     return n;
 }
 
-// Orders equal scores: registers before shared memory, rectangles before turns, near squares first, as
-// divide() has it.
-uint64_t realization_key(const Realization& r) {
-    const Partition& p = r.partition;
-    const uint64_t place = r.accumulator == Accumulator::kDirect     ? 0
-                           : r.accumulator == Accumulator::kResident ? 1
-                                                                     : 2;
-    const uint64_t lopsided = p.gm > p.gn ? p.gm - p.gn : p.gn - p.gm;
-    return place << 48 | uint64_t{!p.rectangle} << 40 | lopsided << 24 | uint64_t{p.gm > p.gn} << 16 | p.gm;
-}
-
 class Planning {
   public:
     Planning(const Kernel& k, const PlanOptions& reference, const PlannerOptions& options, const Costs& costs)
         : kernel_(numbered(k)), reference_(reference), options_(options), costs_(costs) {}
 
     Result<PlannedKernel> run() {
+        constexpr uint32_t kMostBatched = 16;
+        if (options_.max_copy_batch < 1 || options_.max_copy_batch > kMostBatched)
+            return fail(ErrorKind::kInvalidArgument, "max_copy_batch is {}; 1 to {} are accepted",
+                        options_.max_copy_batch, kMostBatched);
         out_.plan.enabled = true;
+        out_.plan.max_copy_batch = options_.max_copy_batch;
         out_.kernel = kernel_;
-        out_.options = base_options();
+        out_.options = switched(reference_, options_);
         INGOT_ASSIGN(const std::vector<uint32_t> threads, thread_counts());
         out_.plan.threads = threads.front();
         out_.kernel.threads = threads.front();
@@ -99,6 +77,13 @@ class Planning {
     }
 
   private:
+    Result<void> read_width(uint32_t threads) {
+        INGOT_ASSIGN(LegalPlans w,
+                     legal_plans(kernel_, threads, reference_, options_, costs_, out_.plan.refused));
+        widths_.emplace(threads, std::move(w));
+        return {};
+    }
+
     Result<void> keep_fixed() {
         for (auto& [threads, w] : widths_) {
             if (options_.fixed.size() != w.planned.size())
@@ -119,15 +104,6 @@ class Planning {
         return {};
     }
 
-    PlanOptions base_options() const {
-        PlanOptions o = reference_;
-        o.bypass_staging = options_.bypass_staging;
-        o.pipeline_loops = options_.pipeline_loops;
-        o.pad_shared_rows = options_.pad_shared_rows;
-        o.coalesce_barriers = options_.coalesce_group_barriers;
-        return o;
-    }
-
     Result<std::vector<uint32_t>> thread_counts() const {
         if (options_.exact_threads) {
             if (*options_.exact_threads < 1 || *options_.exact_threads > reference_.target->max_threads)
@@ -137,7 +113,7 @@ class Planning {
         }
         if (!options_.search_threads) return std::vector<uint32_t>{kernel_.threads};
         std::vector<uint32_t> out;
-        for (uint32_t t = kLanes; t <= reference_.target->max_threads; t += kLanes) out.push_back(t);
+        for (uint32_t t = kSimdLanes; t <= reference_.target->max_threads; t += kSimdLanes) out.push_back(t);
         if (out.size() > options_.max_thread_candidates)
             return fail(
                 ErrorKind::kLimit,
@@ -150,148 +126,6 @@ class Planning {
         out_.plan.why_reference = std::move(why);
         out_.options.choices.clear();
         return std::move(out_);
-    }
-
-    void refuse(std::string where, std::string realization, std::string why) {
-        for (const RefusedRealization& r : out_.plan.refused)
-            if (r.where == where && r.realization == realization && r.why == why) return;
-        out_.plan.refused.push_back({std::move(where), std::move(realization), std::move(why)});
-    }
-
-    // --- what is legal at one number of threads
-
-    Result<void> read_width(uint32_t threads) {
-        Width w;
-        w.kernel = kernel_;
-        w.kernel.threads = threads;
-        const PlanOptions options = base_options();
-        Kernel selected, placed;
-        Plan plan;
-        const auto look = [&](std::string_view pass, const Kernel& k) {
-            if (pass == "select-paths") selected = k;
-        };
-        INGOT_ASSIGN(placed, run_passes(w.kernel, options, plan, look));
-        w.facts = workload_of(selected, options, costs_.assumed_dim);
-        w.shared_bytes = uint64_t(plan.threadgroup_bytes);
-        find_fragments(w, placed, plan);
-        for (size_t i = 0; i < w.facts.products.size(); ++i) add_product(w, selected, i);
-        const CostBasis basis = w.planned.empty() ? CostBasis::kSimdgroupReference
-                                                  : basis_of(w.facts.products[w.planned.front()]);
-        w.group = price_group(basis, w.facts.group, std::max(1u, threads / kLanes), costs_);
-        widths_.emplace(threads, std::move(w));
-        return {};
-    }
-
-    // Which fragments the reference way placed in matrices, and why not the others.
-    void find_fragments(Width& w, const Kernel& placed, const Plan& plan) {
-        std::map<uint32_t, bool> resident;
-        walk(placed, placed.body, [&](StmtId id) {
-            const Stmt& s = placed[id];
-            if (s.op == StmtOp::kGemm) resident[s.product] = plan.fragments.contains(s.regions[0].buffer);
-        });
-        for (ProductFacts& p : w.facts.products) {
-            if (p.path != Path::kSimdgroup || p.accumulator_bytes == 0) continue;
-            if (resident[p.number]) {
-                w.shared_bytes += p.accumulator_bytes;
-                continue;
-            }
-            p.not_resident = p.not_direct =
-                "the fragment isn't only used whole or element by element (its note says where)";
-            p.released_resident = p.released_direct = 0;
-        }
-    }
-
-    CostBasis basis_of(const ProductFacts& p) const {
-        return is_tensor_path(p.path) ? options_.mpp_basis : CostBasis::kSimdgroupReference;
-    }
-
-    void add_product(Width& w, const Kernel& k, size_t index) {
-        ProductFacts& p = w.facts.products[index];
-        const std::string where = k.where(k[p.stmt].loc);
-        if (!p.why_path.empty()) refuse(where, "a faster instruction", p.why_path);
-        if (p.path == Path::kScalar) return;
-        std::vector<Accumulator> places;
-        if (is_tensor_path(p.path)) {
-            places = {p.path == Path::kDirectCooperative ? Accumulator::kDirect : Accumulator::kShared};
-            refuse(where, "one operation of the whole group", "operations of one simdgroup are emitted");
-            if (!p.not_resident.empty()) refuse(where, "resident accumulator", p.not_resident);
-        } else {
-            places = places_of(p, where);
-        }
-        std::map<uint64_t, Realization> legal;
-        std::map<uint64_t, Priced> prices;
-        for (const Partition& partition : partitions(w, p)) {
-            for (const Accumulator a : places) {
-                const Realization r{partition, a};
-                const uint32_t scalars = scalars_per_lane(basis_of(p), r);
-                if (scalars > options_.fragment_budget && !is_reference(w, p, partition)) {
-                    refuse(where, describe(r),
-                           fmt::format("{} scalars a lane; the budget is {}", scalars,
-                                       options_.fragment_budget));
-                    continue;
-                }
-                auto priced = price(basis_of(p), p.work, r, costs_);
-                if (!priced) {
-                    refuse(where, describe(r), priced.error().message);
-                    continue;
-                }
-                legal[realization_key(r)] = r;
-                prices[realization_key(r)] = *priced;
-            }
-        }
-        w.planned.push_back(index);
-        w.realizations.push_back(std::move(legal));
-        w.prices.push_back(std::move(prices));
-    }
-
-    std::vector<Accumulator> places_of(const ProductFacts& p, const std::string& where) {
-        std::vector<Accumulator> out;
-        const bool resident = p.not_resident.empty() && options_.residency;
-        if (!p.not_resident.empty()) refuse(where, "resident accumulator", p.not_resident);
-        if (p.not_resident.empty() && !options_.residency)
-            refuse(where, "resident accumulator", "the option residency is off");
-        if (resident && p.not_direct.empty()) {
-            // A fragment that isn't stored anywhere needs nothing of the option.
-            const bool stores = p.work.stores.value_or(1) != 0;
-            if (options_.direct_accumulator_store || !stores)
-                out.push_back(Accumulator::kDirect);
-            else
-                refuse(where, "direct accumulator", "the option direct_accumulator_store is off");
-            if (stores) out.push_back(Accumulator::kResident);
-        } else if (resident) {
-            refuse(where, "direct accumulator", p.not_direct);
-            out.push_back(Accumulator::kResident);
-        }
-        out.push_back(Accumulator::kShared);
-        return out;
-    }
-
-    std::vector<Partition> partitions(const Width& w, const ProductFacts& p) const {
-        const uint32_t simdgroups = w.kernel.threads / kLanes;
-        const bool tensors = is_tensor_path(p.path);
-        const uint32_t m = tensors ? kTensorAtomM : kMatrixAtom, n = tensors ? kTensorAtomN : kMatrixAtom;
-        std::vector<Partition> out;
-        for (const Partition& r : rectangles(p.work.m, p.work.n, m, n, simdgroups)) {
-            if (p.policy == Policy::kFullRow && r.gn != 1) continue;
-            if (p.policy == Policy::kFullCol && r.gm != 1) continue;
-            out.push_back(r);
-        }
-        if (!tensors) out.push_back(in_turn(p.work.m, p.work.n, m, n, simdgroups));
-        return out;
-    }
-
-    // The budget limits the search. Where every rectangle is past it, the reference way's stays in: what a
-    // program was compiled to without a planner must not get slower by one.
-    bool is_reference(const Width& w, const ProductFacts& p, const Partition& partition) const {
-        if (!options_.admit_reference_division) return false;
-        const std::vector<Partition> all = partitions(w, p);
-        const bool some_fit = std::ranges::any_of(all, [&](const Partition& x) {
-            return x.rectangle &&
-                   scalars_per_lane(basis_of(p), {x, Accumulator::kDirect}) <= options_.fragment_budget;
-        });
-        return !some_fit && options_.fragment_budget >= least_scalars_per_lane(basis_of(p)) &&
-               partition == divide(p.work.m, p.work.n, partition.atom_m, partition.atom_n,
-                                   partition.simdgroups, p.policy);
     }
 
     // --- the choice
@@ -335,7 +169,7 @@ class Planning {
         return keep_reference("the passes confirm no plan");
     }
 
-    std::vector<ProductChoice> choices(const Width& w, const Solution& s) const {
+    std::vector<ProductChoice> choices(const LegalPlans& w, const Solution& s) const {
         uint32_t count = 0;
         for (const ProductFacts& p : w.facts.products) count = std::max(count, p.number);
         // Products that aren't planned keep their own partition: no choice matches a scalar one.
@@ -349,8 +183,8 @@ class Planning {
 
     // The passes on the plan, on a copy. What they don't do as planned is dropped from the search.
     bool confirm(const Solution& s) {
-        Width& w = widths_.at(s.threads);
-        PlanOptions options = base_options();
+        LegalPlans& w = widths_.at(s.threads);
+        PlanOptions options = switched(reference_, options_);
         options.choices = choices(w, s);
         Plan plan;
         const auto done = run_passes(w.kernel, options, plan, {});
@@ -375,7 +209,7 @@ class Planning {
             if (why.empty()) continue;
             const std::string& where =
                 w.kernel.where(w.facts.products[w.planned[i]].number == 0 ? SourceLoc{} : location(w, i));
-            refuse(where, describe(wanted), why);
+            out_.plan.refused.push_back({where, describe(wanted), why});
             w.dropped.insert({i, s.chosen[i]});
             return false;
         }
@@ -385,7 +219,7 @@ class Planning {
         return true;
     }
 
-    SourceLoc location(const Width& w, size_t i) const {
+    SourceLoc location(const LegalPlans& w, size_t i) const {
         SourceLoc loc;
         walk(w.kernel, w.kernel.body, [&](StmtId id) {
             if (w.kernel[id].product == w.facts.products[w.planned[i]].number) loc = w.kernel[id].loc;
@@ -395,8 +229,9 @@ class Planning {
 
     // The one that takes most memory, as the solver counts it, has no smaller sibling to fall back on: the
     // number of threads goes.
-    void drop(Width& w, const Solution& s, const std::string& why) {
-        refuse(w.kernel.where(w.kernel.loc), fmt::format("{} threads", s.threads), why);
+    void drop(LegalPlans& w, const Solution& s, const std::string& why) {
+        out_.plan.refused.push_back(
+            {w.kernel.where(w.kernel.loc), fmt::format("{} threads", s.threads), why});
         for (size_t i = w.planned.size(); i-- > 0;) {
             if (w.realizations[i].size() - dropped_of(w, i) <= 1) continue;
             w.dropped.insert({i, s.chosen[i]});
@@ -404,14 +239,14 @@ class Planning {
         }
         widths_.erase(s.threads);
     }
-    static size_t dropped_of(const Width& w, size_t i) {
+    static size_t dropped_of(const LegalPlans& w, size_t i) {
         return size_t(std::ranges::count_if(w.dropped, [&](const auto& d) { return d.first == i; }));
     }
 
     // --- the report
 
     void report(const Solution& s, const Solved& solved) {
-        const Width& w = widths_.at(s.threads);
+        const LegalPlans& w = widths_.at(s.threads);
         GroupPlan& plan = out_.plan;
         plan.applied = true;
         plan.threads = s.threads;
@@ -421,11 +256,11 @@ class Planning {
         plan.assumed = w.facts.assumed;
         for (size_t i = 0; i < w.planned.size(); ++i) {
             const ProductFacts& f = w.facts.products[w.planned[i]];
-            plan.products.push_back({f.number, w.kernel.where(location(w, i)), f.path, basis_of(f), f.work,
-                                     w.realizations[i].at(s.chosen[i]), w.prices[i].at(s.chosen[i]),
+            plan.products.push_back({f.number, w.kernel.where(location(w, i)), f.path, basis_of(f, options_),
+                                     f.work, w.realizations[i].at(s.chosen[i]), w.prices[i].at(s.chosen[i]),
                                      f.not_resident, f.not_direct});
         }
-        PlanOptions plain = base_options();
+        PlanOptions plain = switched(reference_, options_);
         plain.choices = out_.options.choices;
         plain.coalesce_barriers = false;
         Plan ignored;
@@ -437,7 +272,7 @@ class Planning {
     // Plans that differ in one product's realization, and the best ones of other numbers of threads.
     void add_alternatives(const Solution& chosen, const Solved& solved) {
         std::vector<Solution> others(solved.best.begin() + 1, solved.best.end());
-        const Width& w = widths_.at(chosen.threads);
+        const LegalPlans& w = widths_.at(chosen.threads);
         for (size_t i = 0; i < w.planned.size(); ++i) {
             for (const auto& [key, r] : w.realizations[i]) {
                 if (key == chosen.chosen[i] || w.dropped.contains({i, key})) continue;
@@ -471,7 +306,7 @@ class Planning {
     const PlanOptions& reference_;
     const PlannerOptions& options_;
     const Costs& costs_;
-    std::map<uint32_t, Width> widths_;
+    std::map<uint32_t, LegalPlans> widths_;
     PlannedKernel out_;
 };
 

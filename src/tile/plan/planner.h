@@ -31,6 +31,7 @@ struct PlannerOptions {
     std::optional<uint32_t> exact_threads;  // instead of the program's
     uint32_t fragment_budget = 64;          // scalars of matrices that a lane may hold
     size_t max_thread_candidates = 32;
+    uint32_t max_copy_batch = 1;  // up to 16
     // Exactly these, by product from the first on: an Error where one isn't legal. Empty: any.
     std::vector<ProductChoice> fixed;
     std::optional<Swizzle> traversal;  // order of groups, instead of the program's
@@ -75,6 +76,7 @@ struct GroupPlan {
     std::vector<std::string> assumed;  // sizes that weren't known
     SolverCounters counters;
     size_t barrier_sites_reference = 0, barrier_sites = 0;
+    uint32_t max_copy_batch = 1, batched_copies = 0;  // what was asked for, and copies that do so
 
     std::string cost_basis() const;  // of its products, joined by +
 };

@@ -52,6 +52,7 @@ std::string to_json(const GroupPlan& plan, const ReportTitle& title) {
     out["products"] = PlanJson::array();
     out["alternatives"] = PlanJson::array();
     out["refused"] = PlanJson::array();
+    out["copy_batch"] = {{"requested", plan.max_copy_batch}, {"copies", plan.batched_copies}};
     out["assumed"] = plan.assumed;
     if (plan.applied) {
         out["cost_basis"] = plan.cost_basis();

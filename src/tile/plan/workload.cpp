@@ -136,6 +136,7 @@ class WorkloadReader {
         }
         p.work.loads = 0;
         p.work.stores = stores;
+        p.work.direct_elements = uint64_t{p.work.m} * p.work.n * stores;
         p.released_direct = bytes;
         p.released_resident = stores == 0 ? bytes : 0;
     }
