@@ -27,6 +27,9 @@ SOURCES_SAMPLE = 40
 TESTS_SAMPLE = 300
 # Tests that run once more with simdgroups as vectors. Large kernels take seconds to compile in that form.
 VECTOR_SAMPLE = 60
+# Tests that run once more under checkers: what these find fails the test, but for defects that are known
+# (tests/metal_conformance/checked.cpp).
+WATCHED_SAMPLE = 60
 # What a process may take for each of its tests on average, so that one that never ends is a failure.
 SECONDS_A_TEST = 120
 # Kernels of ggml's sources by host name, without and with the macro of the tensor interface (mul_mm.metal alone).
@@ -139,7 +142,7 @@ def list_tests(tests: Path, corpora: list[str]) -> list[str]:
     return [name for name in names if name.split(".")[0] in corpora]
 
 
-def run_tests(tests: Path, names: list[str], executor: str, scratch: Path, index: int) -> dict:
+def run_tests(tests: Path, names: list[str], environment: dict, scratch: Path, index: int) -> dict:
     """The JSON report of one process; one that crashes or never ends is a failure of all its tests."""
     report = scratch / f"{index}.json"
     # A file instead of an argument: the list is long.
@@ -148,7 +151,7 @@ def run_tests(tests: Path, names: list[str], executor: str, scratch: Path, index
     limit = SECONDS_A_TEST * (5 + len(names))
     try:
         done = subprocess.run([tests, f"--gtest_flagfile={filters}"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors="replace", env={**os.environ, "INGOT_EXECUTOR": executor}, timeout=limit)
+                              errors="replace", env={**os.environ, **environment}, timeout=limit)
     except subprocess.TimeoutExpired:
         return {"output": f"no end after {limit} s of: {' '.join(names)}", "code": None, "report": None}
     output = (done.stdout + done.stderr).strip()
@@ -156,15 +159,17 @@ def run_tests(tests: Path, names: list[str], executor: str, scratch: Path, index
             "report": json.loads(report.read_text()) if report.is_file() else None}
 
 
-def check_tests(tests: Path, corpora: list[str], executor: str, sample: int, generator: random.Random, counts: Counts) -> None:
+def check_tests(tests: Path, corpora: list[str], how: str, sample: int, generator: random.Random, counts: Counts) -> None:
+    """`how`: on which executor, or "checked"."""
     started = time.monotonic()
+    environment = {"INGOT_CHECK_RUNS": "default"} if how == "checked" else {"INGOT_EXECUTOR": how}
     every = list_tests(tests, corpora)
     names = every if sample == 0 or sample >= len(every) else sorted(generator.sample(every, sample))
     workers = len(os.sched_getaffinity(0))
     shards = [names[i::workers * 4] for i in range(workers * 4)]
     passed, failed, kernels = 0, 0, {}
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(run_tests, tests, shard, executor, Path(scratch), i) for i, shard in enumerate(shards) if shard]
+        jobs = [pool.submit(run_tests, tests, shard, environment, Path(scratch), i) for i, shard in enumerate(shards) if shard]
         for job, shard in zip(jobs, [s for s in shards if s]):
             done = job.result()
             if done["report"] is None:
@@ -180,7 +185,7 @@ def check_tests(tests: Path, corpora: list[str], executor: str, sample: int, gen
                     passed += not test.get("failures")
                     kernels.setdefault(corpus, set()).update(test.get("kernels", "").split())
     ran = ", ".join(f"{len(kernels[corpus])} of {corpus}" for corpus in sorted(kernels))
-    counts.add(passed, failed, f"{executor}: {passed} of {len(names)} tests passed (of {len(every)}), kernels run: {ran}; "
+    counts.add(passed, failed, f"{how}: {passed} of {len(names)} tests passed (of {len(every)}), kernels run: {ran}; "
                                f"{time.monotonic() - started:.0f} s")
 
 
@@ -209,6 +214,8 @@ def main() -> int:
     # One door is enough here, and what only compiles was compiled.
     once = [corpus for corpus in corpora if corpus not in ("mlxsource", "both")]
     check_tests(arguments.tests, once, "vector", 0 if arguments.all else VECTOR_SAMPLE, generator, counts)
+    watched = [corpus for corpus in ("mlx26", "mlx14", "both", "ggml") if corpus in corpora]
+    check_tests(arguments.tests, watched, "checked", 0 if arguments.all else WATCHED_SAMPLE, generator, counts)
     print(f"{counts.passed} passed, {counts.failed} failed")
     return 1 if counts.failed or not counts.passed else 0
 

@@ -272,6 +272,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument)
     options.isolate = module.compiled.empty() && !flags.trust;  // source was compiled here
     options.use_cache = !flags.no_cache;
     options.instrument = instrument;
+    options.watch_overflow = flags.watch_overflow;
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
     INGOT_ASSIGN(prepared.kernel, compiler->compile(module.bitcode, module.name, options));
     INGOT_ASSIGN(prepared.launch.executor, chosen_executor(flags.device));

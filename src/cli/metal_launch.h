@@ -22,6 +22,7 @@ struct LaunchFlags {
     DeviceFlags device;
     std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
     bool no_reconvergence = false, trust = false, no_cache = false;
+    bool watch_overflow = false;  // no flag: where checkers look at index arithmetic
     SourceFlags source;
 };
 

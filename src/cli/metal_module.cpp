@@ -27,6 +27,7 @@ Result<metal::msl::SourceLibrary> open_source(const std::string& path, const Sou
     options.macros = flags.macros;
     options.standard = flags.standard;
     options.strict = flags.strict;
+    options.watch_locals = flags.watch_locals;
     options.limits.seconds = flags.time_limit_seconds;
     return metal::msl::SourceLibrary::open_file(path, options);
 }

@@ -14,6 +14,7 @@ struct SourceFlags {
     std::string standard = "metal3.2";
     double time_limit_seconds = 60;
     bool strict = false;
+    bool watch_locals = false;  // no flag: where checkers look at variables
 };
 
 void add_source_flags(CLI::App& app, SourceFlags& flags);

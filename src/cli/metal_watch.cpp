@@ -1,9 +1,12 @@
 #include "cli/metal_watch.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/output_file.h"
 #include "cli/exit_code.h"
+#include "metal/check/layouts.h"
 #include "metal/check/report.h"
 #include "metal/check/session.h"
 #include "metal/count/report.h"
@@ -71,14 +74,51 @@ void add_watch_flags(CLI::App& app, WatchFlags& flags) {
     app.add_flag("--json", flags.json, "Print JSON");
 }
 
+// Runs the launch in each layout of cooperative tensors, on buffers of its own.
+Result<void> add_layouts(const LaunchFlags& launch, const metal::Kernel& kernel,
+                         std::vector<metal::check::Finding>& findings) {
+    const auto executor = metal::make_fiber_executor();
+    const auto run = [&](metal::CooperativeLayout layout) -> Result<metal::check::BuffersAfter> {
+        LaunchFlags flags = launch;
+        flags.device.layout = layout == metal::CooperativeLayout::kNax        ? "nax"
+                              : layout == metal::CooperativeLayout::kRowMajor ? "rowmajor"
+                                                                              : "scrambled";
+        flags.source.watch_locals = flags.watch_overflow = false;
+        INGOT_ASSIGN(PreparedLaunch prepared, prepare_launch(flags, false));
+        set_deadline(prepared.launch, launch.device.time_limit_seconds);
+        INGOT_ASSIGN(const auto report, executor->run(*prepared.kernel, prepared.launch));
+        INGOT_TRY(check_status(report));
+        metal::check::BuffersAfter after;
+        for (const Bound& bound : prepared.bound) after[bound.slot] = bound.array.data;
+        return after;
+    };
+    INGOT_ASSIGN(const auto found, metal::check::compare_layouts(kernel, run));
+    if (found) findings.push_back(*found);
+    return {};
+}
+
+bool has_checker(const std::vector<metal::check::CheckerId>& checkers, metal::check::CheckerId id) {
+    return std::ranges::find(checkers, id) != checkers.end();
+}
+
 Result<void> run_watched(const LaunchFlags& launch, const WatchFlags& flags) {
     code_of_failure() = kNoLaunch;
-    INGOT_ASSIGN(PreparedLaunch prepared, prepare_launch(launch, true));
-    return run_watched(prepared, launch.device.time_limit_seconds, launch.file, flags);
+    std::vector<metal::check::CheckerId> checkers;
+    if (!flags.checkers.empty()) {
+        INGOT_ASSIGN(checkers, metal::check::parse_checkers(flags.checkers));
+    }
+    LaunchFlags watched = launch;
+    watched.source.watch_locals = has_checker(checkers, metal::check::CheckerId::kUninitialised);
+    watched.watch_overflow = has_checker(checkers, metal::check::CheckerId::kOverflow);
+    INGOT_ASSIGN(PreparedLaunch prepared, prepare_launch(watched, true));
+    std::vector<metal::check::Finding> of_layouts;
+    if (has_checker(checkers, metal::check::CheckerId::kTensor))
+        INGOT_TRY(add_layouts(launch, *prepared.kernel, of_layouts));
+    return run_watched(prepared, launch.device.time_limit_seconds, launch.file, flags, std::move(of_layouts));
 }
 
 Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, const std::string& file,
-                         const WatchFlags& flags) {
+                         const WatchFlags& flags, std::vector<metal::check::Finding> found_before) {
     code_of_failure() = kNoLaunch;
     std::vector<metal::check::CheckerId> checkers;
     if (!flags.checkers.empty()) {
@@ -89,8 +129,9 @@ Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, co
     if (flags.counts()) request.others.push_back(&counter);
     const auto executor = metal::make_fiber_executor();
     set_deadline(prepared.launch, time_limit_seconds);
-    INGOT_ASSIGN(const auto outcome,
+    INGOT_ASSIGN(auto outcome,
                  metal::check::run_checked(*executor, *prepared.kernel, prepared.launch, request));
+    outcome.findings.insert(outcome.findings.end(), found_before.begin(), found_before.end());
     (flags.json ? print_json : print_text)(prepared, outcome, counter, flags);
     if (!flags.sarif.empty()) {
         const std::string text = metal::check::to_sarif(outcome.findings, file);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/metal_launch.h"
+#include "metal/check/finding.h"
 
 namespace ingot::cli {
 
@@ -22,9 +23,9 @@ void add_watch_flags(CLI::App& app, WatchFlags& flags);
 // Runs a launch checked or counted or both. Counts go to stdout. Findings go to stderr and fail the command
 // with exit code 1; a launch that can't be made, or that ends early, fails it with 2.
 Result<void> run_watched(const LaunchFlags& launch, const WatchFlags& flags);
-// The same for a launch that was prepared with a kernel to be watched; `file` is what SARIF names. Where
-// nothing is found the caller may use what the launch wrote.
+// The same for a launch that was prepared with a kernel to be watched; `file` is what SARIF names,
+// `found_before` is reported too. Where nothing is found the caller may use what the launch wrote.
 Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, const std::string& file,
-                         const WatchFlags& flags);
+                         const WatchFlags& flags, std::vector<metal::check::Finding> found_before = {});
 
 }  // namespace ingot::cli

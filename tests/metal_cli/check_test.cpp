@@ -67,7 +67,7 @@ TEST_F(CheckCommand, ALaunchThatCannotBeMadeFailsWith2) {
         {R"({"grid": 1})", "\"threads\" is missing"},
         {R"({"threads": 64})", "one of \"grid\" and \"grid_threads\" is needed"},
         {R"({"grid": 1, "threads": "many"})", "\"threads\": one to three numbers is expected, not \"many\""},
-        {R"({"grid": 1, "threads": 64, "speed": 3})", "no key \"speed\"; there are kernel, grid"},
+        {R"({"grid": 1, "threads": 64, "speed": 3})", "no key \"speed\"; there are file, kernel, grid"},
         {R"({"grid": 1, "threads": 64, "buffers": {"0": "zeros:q7[4]"}})", "q7"},
         {R"({"grid": 1, "threads": 4096})", "1 to 1024 threads"},
         {"[1", "it isn't a JSON object"},

@@ -5,6 +5,7 @@
 
 #include "metal/air/library_file.h"
 #include "metal/msl/source_library.h"
+#include "metal_conformance/checked.h"
 #include "metal_conformance/ggml_support.h"
 
 namespace ingot::metal::conformance {
@@ -27,7 +28,7 @@ class LibraryCorpus : public Corpus {
         if (!library) return Failure(library.error());
         INGOT_ASSIGN(const LibraryFunction* function, library->require(kernel));
         INGOT_ASSIGN(Compiler * compiler, metal::compiler());
-        CompileOptions options;
+        CompileOptions options = options_of_runs();
         options.constants.by_index = constants;
         return compiler->compile(function->bitcode, kernel, options);
     }
@@ -61,7 +62,7 @@ class GgmlCorpus : public Corpus {
         if (!found->second) return Failure(found->second.error());
         INGOT_ASSIGN(const std::vector<std::byte> module, found->second->compile(name));
         INGOT_ASSIGN(Compiler * compiler, metal::compiler());
-        CompileOptions compile_options;
+        CompileOptions compile_options = options_of_runs();
         compile_options.constants.by_index = constants;
         return compiler->compile(module, name, compile_options);
     }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "metal/msl/source_library.h"
+#include "metal_conformance/checked.h"
 #include "metal_conformance/corpora.h"
 #include "metal_conformance/mlx_source_list.h"
 
@@ -169,7 +170,7 @@ class MlxSourceCorpus : public Corpus {
         INGOT_ASSIGN(const msl::SourceLibrary library, msl::SourceLibrary::open(*source, options));
         INGOT_ASSIGN(const std::vector<std::byte> module, library.compile(kernel));
         INGOT_ASSIGN(Compiler * compiler, metal::compiler());
-        CompileOptions compile_options;
+        CompileOptions compile_options = options_of_runs();
         compile_options.constants.by_index = constants;
         return compiler->compile(module, kernel, compile_options);
     }

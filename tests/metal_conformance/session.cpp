@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "metal_conformance/checked.h"
+
 namespace ingot::metal::conformance {
 namespace {
 
@@ -45,7 +47,7 @@ void Dispatch::threads(Size3 grid, Size3 threads_) {
     launch_.grid_threads = grid;
     launch_.group_threads = threads_;
     launch_.deadline = std::chrono::steady_clock::now() + kTimeLimit;
-    const auto report = executor().run(*kernel_, launch_);
+    const auto report = run_or_check(executor(), *kernel_, launch_);
     if (!report) {
         ADD_FAILURE() << name_ << ": " << report.error().describe();
         return;

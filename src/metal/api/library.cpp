@@ -87,7 +87,9 @@ MTL::ComputePipelineState* make_pipeline(DeviceImpl& device, const FunctionImpl&
     options.require_constants = true;
     options.layout = device.layout;
     options.reconverge = device.reconverge && !device.strict;
-    options.instrument = watch_of(device) != nullptr && !watch_of(device)->checkers.empty();
+    const Watch* watch = watch_of(device);
+    options.instrument = watch != nullptr && !watch->checkers.empty();
+    options.watch_overflow = watch != nullptr && watch->is_on(check::CheckerId::kOverflow);
     // What clang made of source here is no stranger's.
     options.isolate = !function.library->is_from_source() && !device.trust_files;
     const auto module = function.library->module_of(*function.function);
@@ -177,6 +179,9 @@ Library* Device::newLibrary(const dispatch_data_t data, NS::Error** error) {
 Library* Device::newLibrary(const NS::String* source, const CompileOptions* options, NS::Error** error) {
     ingot::metal::msl::SourceOptions source_options = source_options_of(options);
     source_options.strict = impl(this).strict;
+    const Watch* watch = watch_of(impl(this));
+    source_options.watch_locals =
+        watch != nullptr && watch->is_on(ingot::metal::check::CheckerId::kUninitialised);
     auto checked = checked_source(to_std_string(source), source_options);
     if (!checked) {
         set_library_error(error, checked.error());

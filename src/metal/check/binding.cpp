@@ -15,9 +15,14 @@ class Binding final : public Listener {
 
   private:
     void check(const Argument& argument, const Launch& launch);
+    // A slot's other kind is bound, which the kernel doesn't take there.
+    bool check_kind(const Argument& argument, const Launch& launch);
     void add(FindingKind kind, uint32_t slot, std::string memory, std::string text);
 
     Findings& findings_;
+    // What the kernel takes, by slot.
+    std::array<bool, kNumBufferSlots> buffers_{};
+    std::array<bool, kNumThreadgroupSlots> threadgroup_{};
 };
 
 bool is_buffer(const Argument& argument) {
@@ -39,8 +44,25 @@ void Binding::add(FindingKind kind, uint32_t slot, std::string memory, std::stri
     finding->text = std::move(text);
 }
 
+bool Binding::check_kind(const Argument& argument, const Launch& launch) {
+    const uint32_t slot = argument.slot;
+    const bool has_buffer = launch.buffers[slot].address != nullptr && !buffers_[slot];
+    const bool has_length = launch.threadgroup_bytes[slot] != 0 && !threadgroup_[slot];
+    if (is_buffer(argument) ? !has_length : !has_buffer) return false;
+    const std::string name = name_of(argument);
+    add(FindingKind::kWrongArgument, slot, name,
+        is_buffer(argument)
+            ? fmt::format("The kernel takes {}, but the launch gives slot {} a length of threadgroup memory.",
+                          name, slot)
+            : fmt::format("The kernel takes {}, but the launch binds a buffer in slot {}.", name, slot));
+    return true;
+}
+
 void Binding::check(const Argument& argument, const Launch& launch) {
     const std::string name = name_of(argument);
+    const bool is_missing = is_buffer(argument) ? launch.buffers[argument.slot].address == nullptr
+                                                : launch.threadgroup_bytes[argument.slot] == 0;
+    if (is_missing && check_kind(argument, launch)) return;
     if (argument.kind == ArgumentKind::kThreadgroup) {
         if (launch.threadgroup_bytes[argument.slot] == 0) {
             add(FindingKind::kMissingThreadgroupMemory, argument.slot, name,
@@ -68,15 +90,19 @@ void Binding::check(const Argument& argument, const Launch& launch) {
 }
 
 void Binding::launch_begins(const LaunchEvent& event) {
-    std::array<bool, kNumBufferSlots> taken{};
-    for (const Argument& argument : event.kernel.info.arguments) {
+    const std::vector<Argument>& arguments = event.kernel.info.arguments;
+    for (const Argument& argument : arguments) {
+        if (is_buffer(argument)) buffers_[argument.slot] = true;
+        if (argument.kind == ArgumentKind::kThreadgroup) threadgroup_[argument.slot] = true;
+    }
+    for (const Argument& argument : arguments) {
         if (!is_buffer(argument) && argument.kind != ArgumentKind::kThreadgroup) continue;
-        if (is_buffer(argument)) taken[argument.slot] = true;
         // What a function constant switches off isn't missed, nor what the compiler saw unused.
         if (!argument.unused && !argument.guarded) check(argument, event.launch);
     }
     for (uint32_t slot = 0; slot < kNumBufferSlots; ++slot) {
-        if (taken[slot] || event.launch.buffers[slot].address == nullptr) continue;
+        const bool meant_otherwise = threadgroup_[slot] && event.launch.threadgroup_bytes[slot] == 0;
+        if (buffers_[slot] || meant_otherwise || event.launch.buffers[slot].address == nullptr) continue;
         add(FindingKind::kUnusedBinding, slot, fmt::format("buffer {}", slot),
             fmt::format("The launch binds buffer {}, which the kernel doesn't take.", slot));
     }

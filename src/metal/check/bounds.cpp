@@ -7,10 +7,14 @@
 namespace ingot::metal::check {
 namespace {
 
-class Bounds final : public Listener {
+class Bounds : public Listener {
   public:
     explicit Bounds(Findings& findings) : findings_(findings) {}
 
+    std::unique_ptr<Listener> fork() const override;
+    void join(const Listener& other) override { findings_.join(static_cast<const Bounds&>(other).findings_); }
+    bool hears_wrong_accesses_only() const override { return true; }
+    void group_begins(const GroupEvent& event) override { findings_.at_group(event.number); }
     void launch_begins(const LaunchEvent& event) override {
         launch_ = &event.launch;
         for (const Argument& argument : event.kernel.info.arguments) {
@@ -21,6 +25,21 @@ class Bounds final : public Listener {
     void access(const Access& access) override {
         if (!access.inside) return is_read_ahead(access) ? void() : report(access);
         if (access.address % access.site->align_bytes != 0) report_misaligned(access);
+    }
+    // Happens in any case.
+    void tensor_access(const TensorAccess& access) override {
+        if (access.region != nullptr && access.offset() + access.size_bytes <= access.region->size_bytes)
+            return;
+        Site site = *access.site;
+        site.reads = !access.writes;
+        site.writes = access.writes;
+        report({.site_number = access.site_number,
+                .site = &site,
+                .thread = access.thread,
+                .address = access.address,
+                .size_bytes = access.size_bytes,
+                .region = access.region,
+                .inside = false});
     }
 
   private:
@@ -100,6 +119,19 @@ void Bounds::report_misaligned(const Access& access) {
     finding->text = fmt::format("{} {} at {}; the address isn't a multiple of {}, which this type needs.",
                                 describe(*access.thread), describe_deed(access), describe_memory(access),
                                 access.site->align_bytes);
+}
+
+// With findings of its own.
+struct OwnFindings {
+    Findings own;
+};
+class ForkedBounds final : OwnFindings, public Bounds {
+  public:
+    explicit ForkedBounds(const Kernel& kernel) : Bounds(own) { own.begin(kernel); }
+};
+
+std::unique_ptr<Listener> Bounds::fork() const {
+    return std::make_unique<ForkedBounds>(findings_.kernel());
 }
 
 }  // namespace

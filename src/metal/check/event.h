@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 
 #include "metal/exec/kernel.h"
 #include "metal/exec/launch.h"
@@ -62,6 +64,22 @@ struct Product {
     const ProductShape& shape;
 };
 
+// What a thread does with a cooperative tensor.
+struct TensorEvent {
+    uint32_t site_number = 0;
+    const Thread* thread = nullptr;
+    const TensorUse& use;
+};
+
+// A lane shuffles from one that takes no part, or doesn't exist.
+struct StrayShuffle {
+    uint32_t site_number = 0;
+    const Site* site = nullptr;
+    const Thread* thread = nullptr;
+    uint32_t source = 0;
+    bool exists = true;
+};
+
 // Flags of barriers, as mem_flags has them.
 constexpr uint32_t kOrdersDevice = 1, kOrdersThreadgroup = 2;
 
@@ -83,7 +101,7 @@ struct LaunchEvent {
 };
 
 struct GroupEvent {
-    uint32_t number;
+    uint32_t number;  // in the order of the grid
     Position position;
     uint32_t num_threads;
 };
@@ -92,14 +110,25 @@ class Listener {
   public:
     virtual ~Listener() = default;
 
+    // A listener for threadgroups that run beside those that this one hears, and what it heard taken over
+    // before the launch ends; null where all must be heard in order.
+    virtual std::unique_ptr<Listener> fork() const { return nullptr; }
+    virtual void join(const Listener&) {}
+    // Whether accesses inside of what they mean, at the alignment that they need, needn't be told.
+    virtual bool hears_wrong_accesses_only() const { return false; }
+
     virtual void launch_begins(const LaunchEvent&) {}
     virtual void group_begins(const GroupEvent&) {}
     virtual void access(const Access&) {}
     virtual void call(const Call&) {}
     virtual void product(const Product&) {}
     virtual void tensor_access(const TensorAccess&) {}
+    virtual void tensor(const TensorEvent&) {}
+    virtual void stray_shuffle(const StrayShuffle&) {}
     virtual void thread_ends(const Thread&) {}
     virtual void group_ends(const GroupEvent&) {}
+    // How often each block of the kernel's code ran, before the launch ends.
+    virtual void blocks(std::span<const uint64_t>) {}
     virtual void launch_ends() {}
 };
 

@@ -98,10 +98,26 @@ Finding* Findings::add(const Key& key, uint32_t site, uint32_t other_site) {
     }
     const std::vector<Site>& sites = kernel_->instrumentation.sites;
     Finding finding{.kind = std::get<0>(key), .kernel = kernel_->info.name, .place = {}};
+    finding.order = next_order_++;
     if (site != kNoSite) finding.place = code_place(sites[site]);
     if (other_site != kNoSite) finding.other = code_place(sites[other_site]);
     found_.push_back(std::move(finding));
     return &found_.back();
+}
+
+void Findings::join(Findings& other) {
+    for (const auto& [key, index] : other.known_) {
+        Finding& theirs = other.found_[index];
+        const auto [known, is_new] = known_.try_emplace(key, found_.size());
+        if (is_new) {
+            found_.push_back(std::move(theirs));
+            continue;
+        }
+        Finding& mine = found_[known->second];
+        const uint64_t count = mine.count + theirs.count;
+        if (theirs.order < mine.order) mine = std::move(theirs);
+        mine.count = count;
+    }
 }
 
 std::vector<Finding> Findings::take() {
@@ -116,6 +132,7 @@ std::vector<Finding> Findings::take() {
     for (size_t i = 0; i < found_.size(); ++i) {
         if (!left_out[i]) kept.push_back(std::move(found_[i]));
     }
+    std::ranges::stable_sort(kept, {}, &Finding::order);
     found_.clear();
     known_.clear();
     return kept;

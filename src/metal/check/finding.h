@@ -19,12 +19,14 @@ namespace ingot::metal::check {
 #define INGOT_METAL_CHECKERS(X)                                                                            \
     X(kBounds, bounds, true, "accesses outside of buffers, threadgroup memory, private arrays, constants") \
     X(kRace, race, true, "accesses of two threads to one place, one of them a write, that nothing orders") \
-    X(kUninitialised, uninitialised, true, "reads of threadgroup memory and buffers that nobody wrote")    \
+    X(kUninitialised, uninitialised, true, "reads of memory and variables that nobody wrote")              \
     X(kDivergence, divergence, true, "barriers that not all threads of a threadgroup reach")               \
-    X(kSimd, simd, true, "simdgroup functions and matrices in code that some lanes skip")                  \
+    X(kSimd, simd, true, "simdgroup functions and matrices that some lanes skip, shuffles from nowhere")   \
     X(kBinding, binding, true, "arguments that a launch leaves out, binds too small or misaligned")        \
+    X(kTensor, tensor, true, "cooperative tensors: elements that aren't there, layouts that are assumed")  \
     X(kApi, api, true, "calls that the rules of the Metal API forbid")                                     \
     X(kOrder, order, true, "dispatches, and accesses of the host, that nothing orders")                    \
+    X(kOverflow, overflow, false, "index arithmetic that leaves 32 bits")                                  \
     X(kValues, values, false, "stores of infinities and NaNs")
 
 enum class CheckerId : uint8_t {
@@ -48,18 +50,30 @@ enum class CheckerId : uint8_t {
     X(kUninitialised, kUninitialisedThreadgroup, "uninitialised-threadgroup",                                \
       "a read of threadgroup memory that no thread of the group wrote")                                      \
     X(kUninitialised, kUninitialisedBuffer, "uninitialised-buffer", "a read of a buffer before any write")   \
+    X(kUninitialised, kUninitialisedLocal, "uninitialised-local", "a use of a variable that has no value")   \
     X(kDivergence, kBarrierDivergence, "barrier-divergence", "a barrier that some threads never reach")      \
     X(kDivergence, kDifferentBarriers, "different-barriers", "threads that wait at different barriers")      \
     X(kSimd, kDivergentSimdFunction, "divergent-simd-function", "a simdgroup function that some lanes skip") \
     X(kSimd, kDivergentMatrix, "divergent-matrix", "a simdgroup matrix operation that some lanes skip")      \
     X(kSimd, kDivergentSimdgroupBarrier, "divergent-simdgroup-barrier",                                      \
       "a simdgroup_barrier that some lanes skip")                                                            \
+    X(kSimd, kShuffleInactiveLane, "shuffle-inactive-lane", "a shuffle from a lane that takes no part")      \
+    X(kSimd, kShuffleOutOfRange, "shuffle-out-of-range", "a shuffle from a lane that doesn't exist")         \
+    X(kTensor, kTensorCapacity, "tensor-capacity", "an element of a cooperative tensor past its capacity")   \
+    X(kTensor, kInvalidElement, "invalid-element",                                                           \
+      "the place of an element of a cooperative tensor that stands for nothing")                             \
+    X(kTensor, kMixedLayouts, "mixed-layouts",                                                               \
+      "a cooperative tensor used as an operand that it wasn't made for")                                     \
+    X(kTensor, kLayoutDependence, "layout-dependence",                                                       \
+      "results that depend on how cooperative tensors lie in threads")                                       \
     X(kBinding, kMissingBuffer, "missing-buffer", "an argument for which nothing is bound")                  \
     X(kBinding, kSmallBuffer, "small-buffer", "a buffer that is smaller than the one object it stands for")  \
     X(kBinding, kMisalignedBuffer, "misaligned-buffer",                                                      \
       "a buffer whose address its element type can't have")                                                  \
     X(kBinding, kMissingThreadgroupMemory, "missing-threadgroup-memory",                                     \
       "a threadgroup argument without a length")                                                             \
+    X(kBinding, kWrongArgument, "wrong-argument",                                                            \
+      "a buffer bound where threadgroup memory is taken, or the reverse")                                    \
     X(kBinding, kUnusedBinding, "unused-binding", "something bound that the kernel doesn't take")            \
     X(kApi, kInvalidOffset, "invalid-offset", "an offset past a buffer's end, or not at a multiple of 4")    \
     X(kApi, kInvalidArgument, "invalid-argument", "a slot, a size or a length that Metal doesn't take")      \
@@ -72,6 +86,7 @@ enum class CheckerId : uint8_t {
     X(kOrder, kDispatchRace, "dispatch-race",                                                                \
       "dispatches of a concurrent encoder that touch one place, with no barrier between")                    \
     X(kOrder, kHostAccess, "host-access", "contents() before the command buffer that writes is completed")   \
+    X(kOverflow, kIndexOverflow, "index-overflow", "index arithmetic that wraps around")                     \
     X(kValues, kNonFinite, "non-finite", "a store of an infinity or a NaN")
 
 enum class FindingKind : uint8_t {
@@ -114,6 +129,7 @@ struct Finding {
     int64_t offset_bytes = 0;
     std::optional<Position> thread = {}, group = {};
     uint64_t count = 1;  // how often the same was seen
+    uint64_t order = 0;  // of findings, if threadgroups run in the order of the grid
 };
 
 // A site that is none: of findings about a launch.
@@ -124,6 +140,11 @@ constexpr uint32_t kNoSite = ~0u;
 class Findings {
   public:
     void begin(const Kernel& kernel);
+    const Kernel& kernel() const { return *kernel_; }
+    // What is added from here on is met in that threadgroup.
+    void at_group(uint32_t number) { next_order_ = (uint64_t{number} + 1) << 24; }
+    // Takes over what was found in other threadgroups of the same launch: as if all had been met in order.
+    void join(Findings& other);
     // The finding to fill in if it is the first of its kind there; null if it was counted. `slot` tells
     // findings about a launch apart.
     Finding* add(FindingKind kind, uint32_t site, uint32_t slot = 0);
@@ -137,6 +158,7 @@ class Findings {
     Finding* add(const Key& key, uint32_t site, uint32_t other_site);
 
     const Kernel* kernel_ = nullptr;
+    uint64_t next_order_ = 0;
     std::vector<uint32_t> places_;  // the first site of each site's line
     std::vector<Finding> found_;
     std::map<Key, size_t> known_;

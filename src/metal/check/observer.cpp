@@ -16,10 +16,34 @@ Observer::Observer(const Kernel& kernel, const Launch& launch, std::vector<Liste
 
 void Observer::begin() {
     add_regions();
+    block_counts_.assign(kernel_.instrumentation.num_blocks, 0);
+    splits_ = !listeners_.empty() && std::ranges::all_of(listeners_, [](const Listener* listener) {
+        return listener->fork() != nullptr;
+    });
+    hears_wrong_accesses_only_ = std::ranges::all_of(
+        listeners_, [](const Listener* listener) { return listener->hears_wrong_accesses_only(); });
     for (Listener* listener : listeners_) listener->launch_begins({kernel_, launch_});
 }
 
+Monitor* Observer::enter() {
+    if (!splits_) return this;
+    Fork fork;
+    std::vector<Listener*> listeners;
+    for (const Listener* listener : listeners_)
+        listeners.push_back(fork.listeners.emplace_back(listener->fork()).get());
+    fork.observer = std::make_unique<Observer>(kernel_, launch_, std::move(listeners));
+    fork.observer->facts_ = facts_;
+    fork.observer->begin();
+    const std::scoped_lock lock(mutex_);
+    return forks_.emplace_back(std::move(fork)).observer.get();
+}
+
 void Observer::end() {
+    for (const Fork& fork : forks_) {
+        for (size_t i = 0; i < block_counts_.size(); ++i) block_counts_[i] += fork.observer->block_counts_[i];
+        for (size_t i = 0; i < listeners_.size(); ++i) listeners_[i]->join(*fork.listeners[i]);
+    }
+    for (Listener* listener : listeners_) listener->blocks(block_counts_);
     for (Listener* listener : listeners_) listener->launch_ends();
 }
 
@@ -76,10 +100,13 @@ void Observer::place_threadgroup_memory(const fibers::Group& group) {
 
 void Observer::begin_group(const fibers::Group& group) {
     if (num_groups_ == 0) place_threadgroup_memory(group);
-    group_ = {.number = num_groups_++, .position = {}, .num_threads = group.num_threads};
-    std::copy_n(group.group_position, 3, group_.position.begin());
+    ++num_groups_;
+    const uint32_t *at = group.group_position, *all = group.num_groups;
+    group_ = {.number = at[0] + all[0] * (at[1] + all[1] * at[2]),
+              .position = {at[0], at[1], at[2]},
+              .num_threads = group.num_threads};
     threads_.resize(group.num_threads);
-    products_.assign(group.num_threads, 0);
+    last_calls_.assign(group.num_threads, 0);
     for (uint32_t i = 0; i < group.num_threads; ++i) {
         const fibers::Lane& lane = group.lanes[i];
         Thread& thread = threads_[i];
@@ -134,19 +161,22 @@ const Region* Observer::region_of(const RawAccess& access, const MemoryObject& o
 
 bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
     const Site& site = kernel_.instrumentation.sites[raw.site];
-    const MemoryObject& object = kernel_.instrumentation.objects[site.object];
-    Access event{.site_number = raw.site,
-                 .site = &site,
-                 .thread = &threads_[lane.thread],
-                 .address = number(raw.address),
-                 .size_bytes = raw.size_bytes,
-                 .region = region_of(raw, object),
-                 .value_low = raw.value_low,
-                 .value_high = raw.value_high};
-    event.inside = event.region != nullptr && raw.size_bytes <= event.region->size_bytes &&
-                   event.address - event.region->begin <= event.region->size_bytes - raw.size_bytes;
+    const Region* region = region_of(raw, kernel_.instrumentation.objects[site.object]);
+    const uint64_t address = number(raw.address);
+    const bool inside = region != nullptr && raw.size_bytes <= region->size_bytes &&
+                        address - region->begin <= region->size_bytes - raw.size_bytes;
+    if (hears_wrong_accesses_only_ && inside && address % site.align_bytes == 0) return true;
+    const Access event{.site_number = raw.site,
+                       .site = &site,
+                       .thread = &threads_[lane.thread],
+                       .address = address,
+                       .size_bytes = raw.size_bytes,
+                       .region = region,
+                       .inside = inside,
+                       .value_low = raw.value_low,
+                       .value_high = raw.value_high};
     for (Listener* listener : listeners_) listener->access(event);
-    return event.inside;
+    return inside;
 }
 
 void Observer::tensor_access(const fibers::Lane& lane, uint32_t site_number, const TensorPiece& piece) {
@@ -171,7 +201,7 @@ void Observer::call(const fibers::Lane& lane, uint32_t site_number, uint32_t arg
         for (Listener* listener : listeners_) listener->thread_ends(thread);
         return;
     }
-    if (site.kind == SiteKind::kTensorOperation) products_[lane.thread] = site_number;
+    last_calls_[lane.thread] = site_number;
     const Call event{.site_number = site_number, .site = &site, .thread = &thread, .argument = argument};
     for (Listener* listener : listeners_) listener->call(event);
     const bool device = (argument & kOrdersDevice) != 0, threadgroup = (argument & kOrdersThreadgroup) != 0;
@@ -185,12 +215,28 @@ void Observer::call(const fibers::Lane& lane, uint32_t site_number, uint32_t arg
 }
 
 void Observer::product(const fibers::Lane& lane, const ProductShape& shape) {
-    const uint32_t site = products_[lane.thread];
+    const uint32_t site = last_calls_[lane.thread];
     const Product event{.site_number = site,
                         .site = &kernel_.instrumentation.sites[site],
                         .thread = &threads_[lane.thread],
                         .shape = shape};
     for (Listener* listener : listeners_) listener->product(event);
+}
+
+void Observer::tensor(const fibers::Lane& lane, const TensorUse& use) {
+    const TensorEvent event{
+        .site_number = last_calls_[lane.thread], .thread = &threads_[lane.thread], .use = use};
+    for (Listener* listener : listeners_) listener->tensor(event);
+}
+
+void Observer::stray_shuffle(const fibers::Lane& lane, uint32_t source, bool exists) {
+    const uint32_t site = last_calls_[lane.thread];
+    const StrayShuffle event{.site_number = site,
+                             .site = &kernel_.instrumentation.sites[site],
+                             .thread = &threads_[lane.thread],
+                             .source = source,
+                             .exists = exists};
+    for (Listener* listener : listeners_) listener->stray_shuffle(event);
 }
 
 }  // namespace ingot::metal::check

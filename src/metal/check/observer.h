@@ -2,6 +2,8 @@
 // that an address lies in, and keeps for each thread which barriers it passed.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "metal/check/event.h"
@@ -27,14 +29,24 @@ class Observer final : public Monitor {
     void begin();
     void end();
 
+    bool splits() const override { return splits_; }
+    Monitor* enter() override;
     void begin_group(const fibers::Group& group) override;
     void end_group(const fibers::Group& group) override;
     bool access(const fibers::Lane& lane, const RawAccess& access) override;
     void call(const fibers::Lane& lane, uint32_t site, uint32_t argument) override;
     void product(const fibers::Lane& lane, const ProductShape& shape) override;
     void tensor_access(const fibers::Lane& lane, uint32_t site, const TensorPiece& piece) override;
+    void tensor(const fibers::Lane& lane, const TensorUse& use) override;
+    void stray_shuffle(const fibers::Lane& lane, uint32_t source, bool exists) override;
+    uint64_t* block_counts() override { return block_counts_.data(); }
 
   private:
+    // What a worker of its own hears with.
+    struct Fork {
+        std::vector<std::unique_ptr<Listener>> listeners;
+        std::unique_ptr<Observer> observer;
+    };
     void add_regions();
     void place_threadgroup_memory(const fibers::Group& group);
     const Region* region_of(const RawAccess& access, const MemoryObject& object);
@@ -44,13 +56,18 @@ class Observer final : public Monitor {
     const Launch& launch_;
     std::vector<Listener*> listeners_;
     std::array<BufferFacts, kNumBufferSlots> facts_{};
-    std::vector<Region> regions_;     // of the kernel's objects, by index
-    std::vector<Region> buffers_;     // all that is bound
-    Region arena_;                    // all threadgroup memory of the running group
-    Region of_base_;                  // the private variable or constant of the event at hand
-    std::vector<Thread> threads_;     // of the running group
-    std::vector<uint32_t> products_;  // where each of them came to a matmul2d last
+    std::vector<Region> regions_;       // of the kernel's objects, by index
+    std::vector<Region> buffers_;       // all that is bound
+    Region arena_;                      // all threadgroup memory of the running group
+    Region of_base_;                    // the private variable or constant of the event at hand
+    std::vector<Thread> threads_;       // of the running group
+    std::vector<uint32_t> last_calls_;  // where each of them called something last
+    std::vector<uint64_t> block_counts_;
     GroupEvent group_{};
+    bool splits_ = false;  // all listeners can be forked
+    bool hears_wrong_accesses_only_ = false;
+    std::mutex mutex_;
+    std::vector<Fork> forks_;
     uint32_t num_groups_ = 0;
     uint32_t epoch_ = 1;  // where the running group's epochs begin
 };

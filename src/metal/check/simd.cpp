@@ -1,7 +1,7 @@
 // Simdgroup functions, matrix operations and simdgroup barriers that some lanes of a simdgroup skip. Lanes
 // that never come to a call make its result cover fewer lanes than it seems to; matrix operations and
 // barriers need all of them. Told by counting: in uniform code all lanes of a simdgroup come to a call
-// equally often.
+// equally often. Shuffles from lanes that give nothing are told by whoever shuffles.
 #include <algorithm>
 #include <map>
 
@@ -22,6 +22,7 @@ class Simd final : public Listener {
     }
     void call(const Call& call) override;
     void access(const Access& access) override;
+    void stray_shuffle(const StrayShuffle& shuffle) override;
     void group_ends(const GroupEvent& event) override;
 
   private:
@@ -73,6 +74,22 @@ void Simd::access(const Access& access) {
     const SiteKind kind = access.site->kind;
     if (kind == SiteKind::kMatrixLoad || kind == SiteKind::kMatrixStore)
         count(access.site_number, *access.thread);
+}
+
+void Simd::stray_shuffle(const StrayShuffle& shuffle) {
+    const FindingKind kind =
+        shuffle.exists ? FindingKind::kShuffleInactiveLane : FindingKind::kShuffleOutOfRange;
+    Finding* finding = findings_.add(kind, shuffle.site_number);
+    if (finding == nullptr) return;
+    finding->thread = shuffle.thread->position;
+    finding->group = shuffle.thread->group_position;
+    const std::string who = describe(*shuffle.thread);
+    finding->text =
+        shuffle.exists
+            ? fmt::format("{} reads lane {} by {}, but that lane takes no part. What it gets is undefined.",
+                          who, shuffle.source, shuffle.site->function)
+            : fmt::format("{} gives {} the number {}, for which there is no lane. What it gets is undefined.",
+                          who, shuffle.site->function, shuffle.source);
 }
 
 void Simd::check(uint32_t site_number, uint32_t simdgroup, const uint32_t* begin, uint32_t num_lanes) {

@@ -26,6 +26,8 @@ class Uninitialised final : public Listener {
     explicit Uninitialised(Findings& findings) : findings_(findings) {}
 
     void access(const Access& access) override;
+    void call(const Call& call) override;
+    void tensor_access(const TensorAccess& access) override;
     void launch_ends() override;
 
   private:
@@ -79,6 +81,25 @@ void Uninitialised::visit(Written& piece, const Access& access, uint32_t& number
         read.raced = read.raced || !is_ordered(*access.site, read.thread, *access.thread);
     }
     piece = {.group = group, .read = 0};
+}
+
+// What tensor operations read isn't looked at.
+void Uninitialised::tensor_access(const TensorAccess& access) {
+    if (!access.writes || access.region == nullptr || access.region->initialised) return;
+    const uint32_t group = access.thread->group + 1;
+    written_.for_each(access.address, access.size_bytes,
+                      [&](Written& piece, uint64_t, uint32_t) { piece = {.group = group, .read = 0}; });
+}
+
+// Instrumented code knows which variables have no value.
+void Uninitialised::call(const Call& call) {
+    if (call.site->kind != SiteKind::kUndefinedUse) return;
+    Finding* finding = findings_.add(FindingKind::kUninitialisedLocal, call.site_number);
+    if (finding == nullptr) return;
+    finding->thread = call.thread->position;
+    finding->group = call.thread->group_position;
+    finding->text = fmt::format("{} uses a variable that nothing was assigned to, {}.",
+                                describe(*call.thread), call.site->function);
 }
 
 void Uninitialised::launch_ends() {

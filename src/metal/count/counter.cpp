@@ -18,6 +18,20 @@ bool is_global(const Site& site) {
     return site.space == MemorySpace::kDevice || site.space == MemorySpace::kConstant;
 }
 
+void add(MemoryCounts& to, const MemoryCounts& from) {
+    to.bytes_read += from.bytes_read;
+    to.bytes_written += from.bytes_written;
+}
+
+void add(SiteCounts& to, const SiteCounts& from) {
+    to.threads += from.threads;
+    to.simdgroups += from.simdgroups;
+    to.bytes_read += from.bytes_read;
+    to.bytes_written += from.bytes_written;
+    to.tensor_threadgroup_bytes += from.tensor_threadgroup_bytes;
+    to.lines += from.lines;
+}
+
 }  // namespace
 
 void Counter::launch_begins(const check::LaunchEvent& event) {
@@ -29,6 +43,36 @@ void Counter::launch_begins(const check::LaunchEvent& event) {
     lines_.assign(counts_.sites.size(), {});
     buffers_.clear();
     products_.clear();
+}
+
+void Counter::join(const check::Listener& listener) {
+    const auto& other = static_cast<const Counter&>(listener);
+    constexpr uint64_t Counts::* kSums[] = {&Counts::threadgroups,
+                                            &Counts::simdgroups,
+                                            &Counts::threads,
+                                            &Counts::barriers,
+                                            &Counts::simdgroup_barriers,
+                                            &Counts::simd_functions,
+                                            &Counts::shuffles,
+                                            &Counts::matrix_loads_device,
+                                            &Counts::matrix_loads_threadgroup,
+                                            &Counts::matrix_stores_device,
+                                            &Counts::matrix_stores_threadgroup,
+                                            &Counts::matrix_products,
+                                            &Counts::tensor_operations};
+    for (uint64_t Counts::* const sum : kSums) counts_.*sum += other.counts_.*sum;
+    add(counts_.threadgroup_memory, other.counts_.threadgroup_memory);
+    for (size_t i = 0; i < counts_.sites.size(); ++i) add(counts_.sites[i], other.counts_.sites[i]);
+    for (const auto& [shape, simdgroups] : other.products_) products_[shape] += simdgroups;
+    for (const auto& [address, theirs] : other.buffers_) {
+        Buffer& mine = buffers_[address];
+        mine.counts.name = theirs.counts.name;
+        mine.counts.slot = theirs.counts.slot;
+        add(mine.counts, theirs.counts);
+        mine.read.add(theirs.read);
+        mine.written.add(theirs.written);
+        mine.all.add(theirs.all);
+    }
 }
 
 void Counter::group_begins(const check::GroupEvent& event) {
@@ -116,6 +160,12 @@ void Counter::tensor_access(const check::TensorAccess& access) {
     add(buffer.counts);
     (access.writes ? buffer.written : buffer.read).add(access.offset(), access.size_bytes);
     buffer.all.add(access.offset(), access.size_bytes);
+}
+
+void Counter::blocks(std::span<const uint64_t> counts) {
+    counts_.blocks.assign(counts.begin(), counts.end());
+    for (const BlockArithmetic& part : kernel_->instrumentation.arithmetic)
+        counts_.arithmetic[size_t(part.kind)] += counts[part.block] * part.count;
 }
 
 // What a group's threads did at a place, once they are done: a simdgroup came as often as the lane that came

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "metal/exec/executor.h"
 
 namespace ingot::metal::count {
+
+constexpr size_t kNumArithmetic = 0
+#define X(enumerator, name, text) +1
+    INGOT_METAL_ARITHMETIC(X)
+#undef X
+    ;
 
 constexpr uint64_t kSectorBytes = 32, kLineBytes = 128;
 
@@ -59,26 +66,31 @@ struct Counts {
     uint64_t shuffles = 0;
     uint64_t matrix_loads_device = 0, matrix_loads_threadgroup = 0;
     uint64_t matrix_stores_device = 0, matrix_stores_threadgroup = 0;
-    uint64_t matrix_products = 0;    // 8x8x8 multiply-accumulates
-    uint64_t tensor_operations = 0;  // matmul2d, of a simdgroup each
-    uint64_t atomics = 0;            // of a thread each
+    uint64_t matrix_products = 0;                       // 8x8x8 multiply-accumulates
+    uint64_t tensor_operations = 0;                     // matmul2d, of a simdgroup each
+    uint64_t atomics = 0;                               // of a thread each
+    std::array<uint64_t, kNumArithmetic> arithmetic{};  // by class, of a thread each; vectors by element
     uint64_t fences = 0;
     std::vector<ProductCounts> tensor_products;  // those matmul2d, by shape and types
     std::vector<MemoryCounts> buffers;           // that were touched, by slot
     MemoryCounts threadgroup_memory;
     std::vector<SiteCounts> sites;  // of Kernel::instrumentation
+    std::vector<uint64_t> blocks;   // how often each ran
 
     bool operator==(const Counts&) const = default;
 };
 
 class Counter final : public check::Listener {
   public:
+    std::unique_ptr<check::Listener> fork() const override { return std::make_unique<Counter>(); }
+    void join(const check::Listener& other) override;
     void launch_begins(const check::LaunchEvent& event) override;
     void group_begins(const check::GroupEvent& event) override;
     void access(const check::Access& access) override;
     void call(const check::Call& call) override;
     void product(const check::Product& product) override;
     void tensor_access(const check::TensorAccess& access) override;
+    void blocks(std::span<const uint64_t> counts) override;
     void group_ends(const check::GroupEvent& event) override;
     void launch_ends() override;
 

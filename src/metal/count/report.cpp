@@ -37,6 +37,13 @@ constexpr Row kRows[] = {
     {"fences", "fences", &Counts::fences},
 };
 
+// Name and words of each class of arithmetic.
+constexpr std::pair<const char*, const char*> kArithmetic[] = {
+#define X(enumerator, name, text) {name, text},
+    INGOT_METAL_ARITHMETIC(X)
+#undef X
+};
+
 std::string with_commas(uint64_t number) {
     std::string text = std::to_string(number);
     for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
@@ -91,6 +98,7 @@ Json to_json(const LineCounts& line) {
     json["bytes_written"] = line.bytes_written;
     json["threadgroup_bytes"] = line.threadgroup_bytes;
     json["lines_128"] = line.lines;
+    json["arithmetic"] = line.arithmetic;
     json["matrix_products"] = line.matrix_products;
     json["meetings"] = line.meetings;
     return json;
@@ -131,12 +139,21 @@ std::vector<LineCounts> by_line(const Counts& counts, const Instrumentation& ins
     for (size_t i = 0; i < counts.sites.size(); ++i) {
         const Site& site = instrumentation.sites[i];
         if (counts.sites[i].threads == 0 || site.kind == SiteKind::kEnd) continue;
+        if (site.kind == SiteKind::kTensorElement) continue;
         const uint32_t instruction = site.line == 0 ? site.instruction : 0;
         LineCounts& line = lines[{site.file, site.line, instruction}];
         line.file = site.file;
         line.line = site.line;
         line.instruction = instruction;
         add(line, site, counts.sites[i]);
+    }
+    for (const BlockArithmetic& part : instrumentation.arithmetic) {
+        const uint64_t ran = counts.blocks[part.block];
+        if (ran == 0 || part.line == 0) continue;
+        LineCounts& line = lines[{part.file, part.line, 0}];
+        line.file = part.file;
+        line.line = part.line;
+        line.arithmetic += ran * part.count;
     }
     std::vector<LineCounts> sorted;
     for (auto& [key, line] : lines) sorted.push_back(std::move(line));
@@ -148,6 +165,10 @@ std::string to_text(const Counts& counts) {
     for (const Row& row : kRows) {
         if (counts.*row.count != 0)
             text += fmt::format("{:>16} {}\n", with_commas(counts.*row.count), row.text);
+    }
+    for (size_t i = 0; i < kNumArithmetic; ++i) {
+        if (counts.arithmetic[i] != 0)
+            text += fmt::format("{:>16} {}\n", with_commas(counts.arithmetic[i]), kArithmetic[i].second);
     }
     for (const ProductCounts& product : counts.tensor_products)
         text += fmt::format("{:>16} {}\n", with_commas(product.operations()), describe(product.shape));
@@ -170,14 +191,16 @@ std::string to_text(const Counts& counts) {
 }
 
 std::string to_text(const std::vector<LineCounts>& lines, const check::SourceLines& source) {
-    std::string text = fmt::format("{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}\n", "accesses", "bytes read",
-                                   "written", "lines", "threadgroup", "products", "meetings");
+    std::string text =
+        fmt::format("{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}\n", "accesses", "bytes read", "written",
+                    "lines", "threadgroup", "arithmetic", "products", "meetings");
     std::string file;
     for (const LineCounts& line : lines) {
         if (line.file != file) text += fmt::format("{}\n", line.file);
         file = line.file;
         text += cell(line.simdgroups) + cell(line.bytes_read) + cell(line.bytes_written) + cell(line.lines) +
-                cell(line.threadgroup_bytes) + cell(line.matrix_products) + cell(line.meetings);
+                cell(line.threadgroup_bytes) + cell(line.arithmetic) + cell(line.matrix_products) +
+                cell(line.meetings);
         if (line.line == 0) {
             text += fmt::format("   instruction {}\n", line.instruction);
         } else {
@@ -190,6 +213,8 @@ std::string to_text(const std::vector<LineCounts>& lines, const check::SourceLin
 std::string to_json(const Counts& counts, const std::vector<LineCounts>& lines) {
     Json json;
     for (const Row& row : kRows) json[row.name] = counts.*row.count;
+    for (size_t i = 0; i < kNumArithmetic; ++i)
+        json["arithmetic"][kArithmetic[i].first] = counts.arithmetic[i];
     json["tensor_products"] = Json::array();
     for (const ProductCounts& product : counts.tensor_products)
         json["tensor_products"].push_back(to_json(product));

@@ -16,6 +16,7 @@ struct LineCounts {
     uint64_t bytes_read = 0, bytes_written = 0;  // of buffers
     uint64_t threadgroup_bytes = 0;              // of threadgroup memory, read or written
     uint64_t lines = 0;                          // 128-byte lines of buffers, a simdgroup access at a time
+    uint64_t arithmetic = 0;                     // instructions, of a thread each
     uint64_t matrix_products = 0, meetings = 0;  // barriers and simdgroup functions
 };
 

@@ -30,6 +30,13 @@ void Touched::add(uint64_t begin, uint64_t size_bytes) {
     for_each_word(begin, size_bytes, [](uint64_t& word, uint64_t mask) { word |= mask; });
 }
 
+void Touched::add(const Touched& other) {
+    for (const auto& [number, page] : other.pages_) {
+        Page& mine = page_of(number);
+        for (size_t word = 0; word < page.size(); ++word) mine[word] |= page[word];
+    }
+}
+
 void Touched::remove(uint64_t begin, uint64_t size_bytes) {
     for_each_word(begin, size_bytes, [](uint64_t& word, uint64_t mask) { word &= ~mask; });
 }

@@ -17,6 +17,7 @@ class Touched {
     Touched& operator=(const Touched&) = delete;
 
     void add(uint64_t begin, uint64_t size_bytes);
+    void add(const Touched& other);
     void remove(uint64_t begin, uint64_t size_bytes);
     // Blocks with a byte that was touched; of at most 64 bytes, or of multiples of 64.
     uint64_t blocks(uint64_t block_bytes) const;

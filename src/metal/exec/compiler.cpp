@@ -37,6 +37,7 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_watch_store", ingot_watch_store),
     symbol("ingot_watch_copy", ingot_watch_copy),
     symbol("ingot_watch_call", ingot_watch_call),
+    symbol("ingot_watch_tensor", ingot_watch_tensor),
     symbol("ingot_multiply_matrices", ingot_multiply_matrices),
     symbol("ingot_lanes_multiply", ingot_lanes_multiply),
 #define X(bits)                                                                   \

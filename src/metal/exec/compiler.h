@@ -36,11 +36,12 @@ struct CompileOptions {
     bool batch_matrices = true;                     // off only to measure what batching is worth
     ExecutorKind executor = ExecutorKind::kFibers;  // whose passes run
     LaneVariant variant;                            // for kVector
-    bool instrument = false;  // tells a launch's monitor what it does (monitor.h); for fibers
-    bool lower_only = false;  // stop before optimising: checks that everything is known
-    bool isolate = false;     // work on the module in a child process: for files nobody vouches for
-    bool use_cache = true;    // look for the kernel on disk, and keep it there
-    std::string print_after;  // name of a pass: its output goes to `printed`
+    bool instrument = false;      // tells a launch's monitor what it does (monitor.h); for fibers
+    bool watch_overflow = false;  // of index arithmetic, where it is instrumented
+    bool lower_only = false;      // stop before optimising: checks that everything is known
+    bool isolate = false;         // work on the module in a child process: for files nobody vouches for
+    bool use_cache = true;        // look for the kernel on disk, and keep it there
+    std::string print_after;      // name of a pass: its output goes to `printed`
     std::string* printed = nullptr;
 };
 

@@ -24,6 +24,9 @@ enum class SiteKind : uint8_t {
     kMatrixProduct,
     kTensorOperation,  // matmul2d
     kTensorCopy,       // a lane's part of a cooperative tensor, loaded or stored
+    kTensorElement,    // what is asked of a cooperative tensor
+    kOverflow,         // index arithmetic that left its type
+    kUndefinedUse,     // of a variable without a value
     kEnd,              // the thread returns
 };
 
@@ -68,9 +71,41 @@ struct Site {
     std::string function;  // of a call: "simd_sum", "threadgroup_barrier"
 };
 
+// Classes of arithmetic instructions: enumerator, name, what counts.
+#define INGOT_METAL_ARITHMETIC(X)                                                       \
+    X(kFloatAdd, "float_add", "float additions")                                        \
+    X(kFloatMultiply, "float_multiply", "float multiplications")                        \
+    X(kFloatFma, "float_fma", "float multiply-adds")                                    \
+    X(kFloatDivide, "float_divide", "float divisions")                                  \
+    X(kFloatFunction, "float_function", "float functions: exp, sqrt, floor, max...")    \
+    X(kIntegerAdd, "integer_add", "integer additions")                                  \
+    X(kIntegerMultiply, "integer_multiply", "integer multiplications")                  \
+    X(kIntegerDivide, "integer_divide", "integer divisions")                            \
+    X(kIntegerFunction, "integer_function", "integer functions: min, clz, popcount...") \
+    X(kBitwise, "bitwise", "bitwise operations and shifts")                             \
+    X(kCompare, "compare", "comparisons")                                               \
+    X(kSelect, "select", "selections")                                                  \
+    X(kConvert, "convert", "conversions")
+
+enum class Arithmetic : uint8_t {
+#define X(enumerator, name, text) enumerator,
+    INGOT_METAL_ARITHMETIC(X)
+#undef X
+};
+
+// Arithmetic instructions of one class at one place, as often as their block runs. Vectors count by element.
+struct BlockArithmetic {
+    uint32_t block = 0;
+    Arithmetic kind{};
+    uint32_t count = 0, line = 0;
+    std::string file;
+};
+
 struct Instrumentation {
     std::vector<Site> sites;
     std::vector<MemoryObject> objects;
+    uint32_t num_blocks = 0;  // of the code, that count how often they run
+    std::vector<BlockArithmetic> arithmetic;
 
     bool empty() const { return sites.empty(); }
 };

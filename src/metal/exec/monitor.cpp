@@ -72,3 +72,18 @@ extern "C" void ingot_watch_call(const Lane* me, uint32_t site, uint32_t argumen
     ingot::metal::told = {me, site};
     me->group->monitor->call(*me, site, argument);
 }
+
+extern "C" void ingot_watch_tensor(const Lane* me, uint32_t what, const void* elements, uint32_t element,
+                                   uint32_t operand, int32_t rows, int32_t columns, uint32_t threads,
+                                   uint32_t layout) {
+    using namespace ingot::metal;
+    if (me->group->monitor == nullptr) return;
+    me->group->monitor->tensor(*me, {.what = TensorUse::What(what),
+                                     .elements = elements,
+                                     .element = int32_t(element),
+                                     .operand = operand,
+                                     .rows = rows,
+                                     .columns = columns,
+                                     .threads = threads,
+                                     .layout = CooperativeLayout(layout)});
+}

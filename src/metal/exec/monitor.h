@@ -1,7 +1,7 @@
 // Who watches a launch: the executor tells where groups begin and end, instrumented code (instrumentation.h)
-// each access, each meeting and each thread's end. A launch that is watched runs on fibers and on one worker
-// thread, so that everything comes in the same order whenever it is repeated. Checkers and counters stand
-// behind this (check/observer.h).
+// each access, each meeting and each thread's end. A launch that is watched runs on fibers, and on one worker
+// thread unless order doesn't matter to who watches, so that everything comes in the same order whenever it
+// is repeated. Checkers and counters stand behind this (check/observer.h).
 #pragma once
 
 #include <compare>
@@ -37,9 +37,25 @@ struct TensorPiece {
     bool writes = false;
 };
 
+// What a thread does with a cooperative tensor.
+struct TensorUse {
+    enum What : uint32_t { kBegins, kElement, kPlace, kOperand };
+    What what = kBegins;  // it begins to exist, an element's address or place is asked, it is multiplied
+    const void* elements = nullptr;  // of the thread
+    int32_t element = 0;             // of kElement and kPlace
+    uint32_t operand = 0;            // 0 left, 1 right, 2 destination
+    int32_t rows = 0, columns = 0;   // as stored
+    uint32_t threads = 0;
+    CooperativeLayout layout{};
+};
+
 class Monitor {
   public:
     virtual ~Monitor() = default;
+
+    // Whether several workers may run the launch at once. Each then has the monitor that enter() gives it.
+    virtual bool splits() const { return false; }
+    virtual Monitor* enter() { return this; }
 
     virtual void begin_group(const fibers::Group& group) = 0;
     virtual void end_group(const fibers::Group& group) = 0;
@@ -53,6 +69,11 @@ class Monitor {
     // What a tensor operation does to memory, piece by piece, after its call: `thread` does it for its
     // simdgroup. It happens in any case.
     virtual void tensor_access(const fibers::Lane& thread, uint32_t site, const TensorPiece& piece) = 0;
+    virtual void tensor(const fibers::Lane& thread, const TensorUse& use) = 0;
+    // A lane shuffles from one that takes no part, or doesn't exist.
+    virtual void stray_shuffle(const fibers::Lane& thread, uint32_t source, bool exists) = 0;
+    // Counts of the kernel's blocks (instrumentation.h), which its code adds to.
+    virtual uint64_t* block_counts() = 0;
 };
 
 // Called by the runtime of tensor operations; does nothing where the running launch isn't watched.
@@ -70,5 +91,8 @@ void* ingot_watch_store(const ingot::metal::fibers::Lane* me, void* address, con
 // How many of `size` bytes are copied or set: all or none.
 uint64_t ingot_watch_copy(const ingot::metal::fibers::Lane* me, void* address, const void* base,
                           uint32_t site, uint64_t size);
+void ingot_watch_tensor(const ingot::metal::fibers::Lane* me, uint32_t what, const void* elements,
+                        uint32_t element, uint32_t operand, int32_t rows, int32_t columns, uint32_t threads,
+                        uint32_t layout);
 void ingot_watch_call(const ingot::metal::fibers::Lane* me, uint32_t site, uint32_t argument);
 }

@@ -174,9 +174,14 @@ void fields(Archive& archive, Site& site) {
             instruction, file, caller_file, function);
 }
 template <typename Archive>
+void fields(Archive& archive, BlockArithmetic& arithmetic) {
+    auto& [block, kind, count, line, file] = arithmetic;
+    archive(block, kind, count, line, file);
+}
+template <typename Archive>
 void fields(Archive& archive, Instrumentation& instrumentation) {
-    auto& [sites, objects] = instrumentation;
-    archive(sites, objects);
+    auto& [sites, objects, num_blocks, arithmetic] = instrumentation;
+    archive(sites, objects, num_blocks, arithmetic);
 }
 template <typename Archive>
 void fields(Archive& archive, CompileTimes& times) {
@@ -206,10 +211,10 @@ void fields(Archive& archive, Constants& constants) {
 template <typename Archive>
 void fields(Archive& archive, CompileOptions& options) {
     auto& [constants, require_constants, layout, reconverge, batch_matrices, executor, variant, instrument,
-           lower_only, isolate, use_cache, print_after, printed] = options;
+           watch_overflow, lower_only, isolate, use_cache, print_after, printed] = options;
     static_cast<void>(isolate), static_cast<void>(use_cache), static_cast<void>(printed);
     archive(constants, require_constants, layout, reconverge, batch_matrices, executor, variant, instrument,
-            lower_only, print_after);
+            watch_overflow, lower_only, print_after);
 }
 
 }  // namespace ingot::metal::wire

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 // Changes when generated code and the runtime it calls (fibers/lane.h, the ingot_ functions) agree on
 // something else.
-constexpr uint32_t kRuntimeAbi = 4;
+constexpr uint32_t kRuntimeAbi = 5;
 
 // Milliseconds since the last call.
 class Stopwatch {

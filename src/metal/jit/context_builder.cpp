@@ -94,6 +94,7 @@ llvm::Value* ContextBuilder::value(llvm::StringRef name, const llvm::CallInst& c
     if (name == "ingot.matrix_element") return lane_u32(offsetof(Lane, matrix_element));
     if (name == "ingot.stacks_begin") return group_u64(offsetof(Group, stacks_begin));
     if (name == "ingot.stacks_bytes") return group_u64(offsetof(Group, stacks_bytes));
+    if (name == "ingot.block_counts") return group_pointer(offsetof(Group, block_counts));
     if (name == "ingot.arena") {
         return b_.CreateAddrSpaceCast(group_pointer(offsetof(Group, arena)), call.getType());
     }

@@ -24,6 +24,9 @@ constexpr unsigned kDeviceSpace = 1, kConstantSpace = 2, kThreadgroupSpace = 3;
 // The function that the executor calls; everything is inlined into it.
 constexpr const char* kEntryName = "ingot_entry";
 
+// void MARK(i32 number): a block of code whose runs are counted (passes/count_arithmetic.cpp).
+constexpr const char* kBlockMark = "ingot.block";
+
 struct PassState {
     const CompileOptions& options;
     std::string kernel_name;

@@ -24,6 +24,7 @@ constexpr Step kSteps[] = {
     {{"move-threadgroup-globals", move_threadgroup_globals}, kForBoth},
     {{"relax-alignment", relax_alignment}, kForBoth},
     {{"make-entry", make_entry}, kForBoth},
+    {{"count-arithmetic", count_arithmetic}, kForFibers},
     {{"lower-builtins", lower_builtins}, kForBoth},
     {{"inline-all", inline_all}, kForBoth},
     // Vectors move together by themselves, but the optimiser mustn't pull lanes' code apart.

@@ -27,6 +27,7 @@
 #include "metal/jit/define_arithmetic.h"
 #include "metal/jit/import_module.h"
 #include "metal/jit/pass.h"
+#include "metal/jit/passes/watcher.h"
 
 namespace ingot::metal::jit {
 namespace {
@@ -265,6 +266,89 @@ void mark_required(llvm::Module& module) {
     }
 }
 
+// The scalars and vectors of a variable, at most `kMostMarks`; false if there are more, or others.
+constexpr size_t kMostMarks = 64;
+bool find_leaves(llvm::Type* type, llvm::SmallVectorImpl<llvm::Value*>& path,
+                 std::vector<std::pair<llvm::SmallVector<llvm::Value*>, llvm::Type*>>& leaves) {
+    const auto* array = llvm::dyn_cast<llvm::ArrayType>(type);
+    const auto* record = llvm::dyn_cast<llvm::StructType>(type);
+    if (array == nullptr && record == nullptr) {
+        if (!type->isIntOrIntVectorTy() && !type->isFPOrFPVectorTy()) return true;
+        leaves.emplace_back(llvm::SmallVector<llvm::Value*>(path.begin(), path.end()), type);
+        return leaves.size() <= kMostMarks;
+    }
+    const uint64_t count = array != nullptr ? array->getNumElements() : record->getNumElements();
+    for (uint64_t i = 0; i < count; ++i) {
+        path.push_back(llvm::ConstantInt::get(llvm::Type::getInt32Ty(type->getContext()), i));
+        const bool few = find_leaves(
+            array != nullptr ? array->getElementType() : record->getElementType(unsigned(i)), path, leaves);
+        path.pop_back();
+        if (!few) return false;
+    }
+    return true;
+}
+
+// What a variable of the type holds at first. Three elements lie in memory as four, of which the last is
+// nobody's.
+llvm::Value* undefined_mark(llvm::Module& module, llvm::IRBuilder<>& b, llvm::Type* type) {
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    const bool is_three = vector != nullptr && vector->getNumElements() == 3;
+    if (is_three) type = llvm::FixedVectorType::get(vector->getElementType(), 4);
+    std::string name = kUndefinedMark;
+    llvm::raw_string_ostream(name) << *type;
+    auto* function = llvm::cast<llvm::Function>(
+        module.getOrInsertFunction(name, llvm::FunctionType::get(type, false)).getCallee());
+    function->setDoesNotAccessMemory();
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    function->addFnAttr(llvm::Attribute::WillReturn);
+    llvm::Value* mark = b.CreateCall(function);
+    return is_three ? b.CreateInsertElement(mark, llvm::Constant::getNullValue(vector->getElementType()), 3)
+                    : mark;
+}
+
+// Where the program comes to a variable's declaration: in a loop, each time.
+std::vector<llvm::Instruction*> beginnings(llvm::AllocaInst& variable) {
+    std::vector<llvm::Instruction*> found;
+    for (llvm::User* user : variable.users()) {
+        auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(user);
+        if (call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::lifetime_start)
+            found.push_back(call);
+    }
+    if (found.empty()) found.push_back(&variable);
+    return found;
+}
+
+// Where the front end asks for it (SourceOptions::watch_locals), variables begin with marks that
+// passes/watch_undefined.cpp follows.
+void mark_variables(llvm::Module& module) {
+    llvm::GlobalVariable* asked = module.getGlobalVariable("ingot_watch_locals", true);
+    if (asked == nullptr) return;
+    if (asked->use_empty()) asked->eraseFromParent();
+    std::vector<llvm::AllocaInst*> variables;
+    for (llvm::Function& function : module) {
+        for (llvm::Instruction& instruction : llvm::instructions(function)) {
+            if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+                variables.push_back(variable);
+        }
+    }
+    for (llvm::AllocaInst* variable : variables) {
+        llvm::SmallVector<llvm::Value*> path{
+            llvm::ConstantInt::get(llvm::Type::getInt32Ty(module.getContext()), 0)};
+        std::vector<std::pair<llvm::SmallVector<llvm::Value*>, llvm::Type*>> leaves;
+        if (variable->isArrayAllocation() || !find_leaves(variable->getAllocatedType(), path, leaves))
+            continue;
+        for (llvm::Instruction* beginning : beginnings(*variable)) {
+            llvm::IRBuilder<> b(beginning->getParent(), std::next(beginning->getIterator()));
+            b.SetCurrentDebugLocation(llvm::DebugLoc());
+            for (const auto& [where, type] : leaves) {
+                b.CreateAlignedStore(undefined_mark(module, b, type),
+                                     b.CreateInBoundsGEP(variable->getAllocatedType(), variable, where),
+                                     llvm::Align(1));
+            }
+        }
+    }
+}
+
 // Says of a constant with an initialiser at run time that it is constant from there on.
 void drop_invariant_markers(llvm::Module& module) {
     for (llvm::Function& function : module) {
@@ -334,6 +418,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
     INGOT_ASSIGN(llvm::Function * entry, describe(module, name));
     internalise(module, *entry);
     drop_invariant_markers(module);
+    mark_variables(module);
     define_arithmetic(module);
     mark_convergent(module);
     simplify(module);

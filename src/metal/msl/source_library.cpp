@@ -39,6 +39,11 @@ Result<std::vector<std::string>> standard_macros(const std::string& standard) {
     return fail(ErrorKind::kInvalidArgument, "no language version '{}'; there are {}", standard, names);
 }
 
+// Seen by jit/to_air.cpp.
+constexpr const char* kWatchLocals =
+    "\nextern \"C\" {\nextern const int ingot_watch_locals;\n__attribute__((used)) const int "
+    "ingot_watch_locals = 1;\n}\n";
+
 DiskCache& source_cache() {
     static DiskCache cache(cache_folder(kSourceCache));
     return cache;
@@ -125,7 +130,9 @@ Result<std::string> SourceLibrary::rewritten(std::string_view kernel) const {
         return fail(ErrorKind::kNotFound, "no kernel '{}' in {}; there are: {}", kernel, options_.file,
                     names.empty() ? "none" : names);
     }
-    return program_->translation_unit(entry);
+    INGOT_ASSIGN(std::string unit, program_->translation_unit(entry));
+    if (options_.watch_locals) unit += kWatchLocals;
+    return unit;
 }
 
 Clang::Compilation SourceLibrary::compilation(bool check_only) const {

@@ -20,8 +20,9 @@ struct SourceOptions {
     std::vector<std::string> include_folders;  // nothing outside of these and `folder` can be included
     std::vector<std::string> macros;           // "NAME" or "NAME=VALUE"
     std::string standard = "metal3.2";
-    bool fast_math = true;  // __FAST_MATH__: functions that aren't named precise:: or fast:: are fast
-    bool strict = false;    // check address spaces as Apple's compiler does
+    bool fast_math = true;      // __FAST_MATH__: functions that aren't named precise:: or fast:: are fast
+    bool strict = false;        // check address spaces as Apple's compiler does
+    bool watch_locals = false;  // keep apart what variables hold before they have a value, for checkers
     ChildLimits limits;
 };
 

@@ -28,3 +28,17 @@ kernel void turn(device float* out, threadgroup float* shared [[threadgroup(0)]]
     threadgroup_barrier(mem_flags::mem_threadgroup);
     out[t] = shared[31 - t];
 }
+
+// bad wrong-argument: {"kernel": "turn_in_slot_1", "grid": 1, "threads": 32, "buffers": [128, 128]}
+// good wrong-argument: {"kernel": "turn_in_slot_1", "grid": 1, "threads": 32, "buffers": [128], "threadgroup": [0, 128]}
+kernel void turn_in_slot_1(device float* out [[buffer(0)]], threadgroup float* shared [[threadgroup(1)]],
+                           uint t [[thread_index_in_threadgroup]]) {
+    shared[t] = float(t);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = shared[31 - t];
+}
+
+// bad wrong-argument: {"kernel": "number_threads", "grid": 1, "threads": 32, "buffers": [], "threadgroup": [128]}
+kernel void number_threads(device float* out, uint t [[thread_index_in_threadgroup]]) {
+    out[t] = float(t);
+}

@@ -108,6 +108,19 @@ TEST(CheckerReports, AreWordForWordWhatFindingsTxtHolds) {
     EXPECT_EQ(expected, seen);
 }
 
+// A listener that wants everything in order, so that one worker runs the launch.
+class InOrder final : public metal::check::Listener {};
+
+TEST(CheckerReports, AreTheSameOnOneWorkerAndOnAll) {
+    for (const CheckFixture& fixture : check_fixtures("bounds.metal")) {
+        InOrder one;
+        const auto in_order = run_fixture(fixture, {CheckerId::kBounds}, {&one}),
+                   split = run_fixture(fixture, {CheckerId::kBounds});
+        EXPECT_EQ(1u, in_order.report.workers);
+        EXPECT_EQ(to_json(in_order.findings), to_json(split.findings)) << fixture.kernel();
+    }
+}
+
 TEST(CheckerReports, AreTheSameInEveryRun) {
     for (const CheckFixture& fixture : check_fixtures("race.metal")) {
         const auto once = run_fixture(fixture, every_checker()),

@@ -1,9 +1,11 @@
 #include "metal/check/fixtures.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <stdexcept>
 
+#include "metal/check/layouts.h"
 #include "metal/msl/source_library.h"
 #include "metal/support.h"
 
@@ -54,22 +56,26 @@ const metal::msl::SourceLibrary& library_of(const fs::path& file) {
     static std::map<fs::path, metal::msl::SourceLibrary> known;
     auto entry = known.find(file);
     if (entry == known.end()) {
-        auto library = metal::msl::SourceLibrary::open_file(file.string(), {});
+        metal::msl::SourceOptions options;
+        options.watch_locals = true;
+        auto library = metal::msl::SourceLibrary::open_file(file.string(), options);
         if (!library) throw std::runtime_error(library.error().describe());
         entry = known.emplace(file, *library).first;
     }
     return entry->second;
 }
 
-metal::check::Outcome run_in(const metal::msl::SourceLibrary& library, const CheckFixture& fixture,
-                             const std::vector<metal::check::CheckerId>& checkers,
-                             std::vector<metal::check::Listener*> others) {
+std::shared_ptr<const metal::Kernel> compile_fixture(const metal::msl::SourceLibrary& library,
+                                                     const CheckFixture& fixture,
+                                                     const metal::CompileOptions& options) {
     const auto module = library.compile(fixture.kernel());
     if (!module) throw std::runtime_error(module.error().describe());
-    metal::CompileOptions options;
-    options.instrument = true;
     const auto kernel = metal::testing::the_compiler().compile(*module, fixture.kernel(), options);
     if (!kernel) throw std::runtime_error(kernel.error().describe());
+    return *kernel;
+}
+
+metal::Launch fixture_launch(const CheckFixture& fixture, FixtureMemory& memory) {
     metal::Launch launch;
     launch.group_threads.x = fixture.launch.at("threads").get<uint32_t>();
     launch.grid_threads.x = fixture.launch.at("grid").get<uint32_t>() * launch.group_threads.x;
@@ -77,16 +83,55 @@ metal::check::Outcome run_in(const metal::msl::SourceLibrary& library, const Che
     for (size_t slot = 0; slot < threadgroup.size(); ++slot) {
         launch.threadgroup_bytes[slot] = threadgroup[slot].get<uint32_t>();
     }
-    FixtureMemory memory(fixture.launch);
     memory.bind(launch);
+    return launch;
+}
+
+// What a launch leaves in the buffers, unwatched.
+Result<metal::check::BuffersAfter> run_in_layout(const metal::msl::SourceLibrary& library,
+                                                 const CheckFixture& fixture,
+                                                 metal::CooperativeLayout layout) {
+    metal::CompileOptions options;
+    options.layout = layout;
+    const auto kernel = compile_fixture(library, fixture, options);
+    FixtureMemory memory(fixture.launch);
+    const metal::Launch launch = fixture_launch(fixture, memory);
+    INGOT_ASSIGN(const auto report, metal::testing::the_executor().run(*kernel, launch));
+    EXPECT_EQ(metal::LaunchStatus::kDone, report.status);
+    metal::check::BuffersAfter after;
+    for (uint32_t slot = 0; slot < metal::kNumBufferSlots; ++slot) {
+        const auto& [address, bytes] = launch.buffers[slot];
+        const auto* begin = static_cast<const std::byte*>(address);
+        if (address != nullptr) after[slot].assign(begin, begin + bytes);
+    }
+    return after;
+}
+
+metal::check::Outcome run_in(const metal::msl::SourceLibrary& library, const CheckFixture& fixture,
+                             const std::vector<metal::check::CheckerId>& checkers,
+                             std::vector<metal::check::Listener*> others) {
+    const auto is_on = [&](metal::check::CheckerId id) {
+        return std::ranges::find(checkers, id) != checkers.end();
+    };
+    metal::CompileOptions options;
+    options.instrument = true;
+    options.watch_overflow = is_on(metal::check::CheckerId::kOverflow);
+    const auto kernel = compile_fixture(library, fixture, options);
+    FixtureMemory memory(fixture.launch);
+    const metal::Launch launch = fixture_launch(fixture, memory);
     metal::check::Request request;
     request.checkers = checkers;
     request.others = std::move(others);
     for (const json& slot : fixture.launch.value("out", json::array())) {
         request.buffers[slot.get<size_t>()].initialised = false;
     }
-    auto outcome = run_checked(metal::testing::the_executor(), **kernel, launch, request);
+    auto outcome = run_checked(metal::testing::the_executor(), *kernel, launch, request);
     if (!outcome) throw std::runtime_error(outcome.error().describe());
+    if (!is_on(metal::check::CheckerId::kTensor)) return *outcome;
+    const auto found = metal::check::compare_layouts(
+        *kernel, [&](metal::CooperativeLayout layout) { return run_in_layout(library, fixture, layout); });
+    if (!found) throw std::runtime_error(found.error().describe());
+    if (*found) outcome->findings.push_back(**found);
     return *outcome;
 }
 
@@ -127,6 +172,7 @@ metal::check::Outcome run_fixture(const CheckFixture& fixture,
 metal::check::Outcome run_fixture_text(const std::string& source, const CheckFixture& fixture,
                                        const std::vector<metal::check::CheckerId>& checkers) {
     metal::msl::SourceOptions options;
+    options.watch_locals = true;
     options.file = fixture.file.filename().string();
     const auto library = metal::msl::SourceLibrary::open(source, options);
     if (!library) throw std::runtime_error(library.error().describe());

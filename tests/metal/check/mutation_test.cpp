@@ -1,5 +1,6 @@
-// Checkers against mutants of right kernels (mutants.metal): a barrier deleted, a guard made always true, an
-// initialisation deleted, one at a time. All are found but those whose line says why it is as good as before.
+// Checkers against mutants of right kernels (mutants*.metal): a barrier deleted or its flags, a guard made
+// always true, an initialisation deleted, one at a time. All are found but those whose line says why it is as
+// good as before.
 #include <fstream>
 #include <regex>
 
@@ -24,24 +25,43 @@ std::vector<std::string> lines_of(const std::filesystem::path& path) {
     return lines;
 }
 
-// What a line becomes in its mutant; nothing if it has none.
-std::optional<std::string> mutated(const std::string& line) {
-    const bool comment = line.starts_with("//");
-    if (comment) return std::nullopt;
-    if (line.find("_barrier(mem_flags") != std::string::npos) return "";
-    if (line.find("// initialises") != std::string::npos) return "";
+// A variable's declaration without one of its values: "float a = 0, b = 1;" -> "float a, b = 1;", ...
+void drop_values(const std::string& line, std::vector<std::string>& mutants) {
+    static const std::regex kDeclaration(R"(^ +(float|half|int|uint|bool|float2|float4) \w+ = .*;.*$)");
+    static const std::regex kValue(R"((\w+) = (-?[\w.+*/ ]+)([,;]))");
+    if (!std::regex_match(line, kDeclaration)) return;
+    for (std::sregex_iterator value(line.begin(), line.end(), kValue), end; value != end; ++value) {
+        mutants.push_back(line.substr(0, size_t(value->position())) + value->str(1) + value->str(3) +
+                          line.substr(size_t(value->position() + value->length())));
+    }
+}
+
+// What a line becomes in its mutants.
+std::vector<std::string> mutated(const std::string& line) {
+    std::vector<std::string> mutants;
+    if (line.starts_with("//")) return mutants;
     static const std::regex kGuard(R"(^(\s*)if \((.*)\) \{( *//.*)?$)");
+    static const std::regex kFlags("mem_flags::\\w+");
     std::smatch match;
-    if (std::regex_match(line, match, kGuard)) return match[1].str() + "if (true) {";
-    return std::nullopt;
+    if (line.find("_barrier(mem_flags") != std::string::npos) {
+        mutants.emplace_back();
+        mutants.push_back(std::regex_replace(line, kFlags, "mem_flags::mem_none"));
+    } else if (line.find("// initialises") != std::string::npos) {
+        mutants.emplace_back();
+    } else if (std::regex_match(line, match, kGuard)) {
+        mutants.push_back(match[1].str() + "if (true) {");
+    } else {
+        drop_values(line, mutants);
+    }
+    return mutants;
 }
 
 // Of the kernel whose launch is at `line`, up to the next launch.
 std::vector<Mutant> mutants_of(const std::vector<std::string>& lines, size_t line) {
     std::vector<Mutant> mutants;
     for (++line; line < lines.size() && !lines[line].starts_with("// good"); ++line) {
-        const auto text = mutated(lines[line]);
-        if (text) mutants.push_back({line, *text, lines[line].find("equivalent: ") != std::string::npos});
+        const bool equivalent = lines[line].find("equivalent: ") != std::string::npos;
+        for (std::string& text : mutated(lines[line])) mutants.push_back({line, std::move(text), equivalent});
     }
     return mutants;
 }
@@ -51,6 +71,12 @@ size_t launch_line(const std::vector<std::string>& lines, const std::string& ker
     while (line < lines.size() && lines[line].find("\"kernel\": \"" + kernel + "\"") == std::string::npos)
         ++line;
     return line;
+}
+
+std::vector<CheckFixture> right_kernels() {
+    std::vector<CheckFixture> kernels = check_fixtures("mutants.metal");
+    for (CheckFixture& other : check_fixtures("mutants_rows.metal")) kernels.push_back(std::move(other));
+    return kernels;
 }
 
 class Mutation : public ::testing::TestWithParam<CheckFixture> {};
@@ -68,12 +94,25 @@ TEST_P(Mutation, IsFoundUnlessItIsEquivalent) {
         const auto outcome = run_fixture_text(source, right, checkers);
         const bool found = !outcome.findings.empty();
         EXPECT_EQ(!mutant.equivalent, found)
-            << right.kernel() << ", line " << mutant.line + 1 << ": " << lines[mutant.line] << "\n"
+            << right.kernel() << ", line " << mutant.line + 1 << ": " << lines[mutant.line] << " as "
+            << mutant.text << "\n"
             << metal::check::to_text(outcome.findings, metal::check::lines_of_files());
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Mutation, ::testing::ValuesIn(check_fixtures("mutants.metal")),
+TEST(Mutants, AreAtLeastTwoHundredOfTwentyKernels) {
+    size_t kernels = 0, mutants = 0;
+    for (const CheckFixture& right : right_kernels()) {
+        const std::vector<std::string> lines = lines_of(right.file);
+        mutants += mutants_of(lines, launch_line(lines, right.kernel())).size();
+        ++kernels;
+    }
+    EXPECT_LE(20u, kernels);
+    EXPECT_LE(200u, mutants) << "of " << kernels << " kernels";
+    RecordProperty("mutants", int(mutants));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Mutation, ::testing::ValuesIn(right_kernels()),
                          [](const auto& fixture) { return fixture.param.kernel(); });
 
 }  // namespace

@@ -54,3 +54,39 @@ kernel void all_of_it_waits(device float* out, uint lane [[thread_index_in_simdg
     simdgroup_barrier(mem_flags::mem_device);
     out[lane] = 1.0f;
 }
+
+// bad shuffle-inactive-lane: {"kernel": "asks_the_other_half", "grid": 1, "threads": 32, "buffers": [128]}
+kernel void asks_the_other_half(device float* out, uint lane [[thread_index_in_simdgroup]]) {
+    float x = float(lane);
+    if (lane < 16) x = simd_shuffle(x, ushort(lane + 16));
+    out[lane] = x;
+}
+
+// bad shuffle-inactive-lane: {"kernel": "asks_past_its_group", "grid": 1, "threads": 48, "buffers": [192]}
+kernel void asks_past_its_group(device float* out, uint t [[thread_index_in_threadgroup]]) {
+    out[t] = simd_shuffle_down(float(t), 8);
+}
+
+// good shuffle-inactive-lane: {"kernel": "asks_its_own_half", "grid": 1, "threads": 64, "buffers": [256]}
+kernel void asks_its_own_half(device float* out, uint t [[thread_index_in_threadgroup]],
+                              uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+    float x = simd_shuffle_down(float(t), 8);
+    if (simdgroup == 1) x = simd_shuffle_xor(x, 16);
+    out[t] = x + simd_broadcast(x, 3);
+}
+
+// bad shuffle-out-of-range: {"kernel": "asks_lane_33", "grid": 1, "threads": 32, "buffers": [128]}
+kernel void asks_lane_33(device float* out, uint lane [[thread_index_in_simdgroup]]) {
+    out[lane] = simd_shuffle(float(lane), ushort(lane + 2));
+}
+
+// bad shuffle-out-of-range: {"kernel": "asks_the_fifth_of_four", "grid": 1, "threads": 32, "buffers": [128]}
+kernel void asks_the_fifth_of_four(device float* out, uint lane [[thread_index_in_simdgroup]]) {
+    out[lane] = quad_shuffle_xor(float(lane), 4);
+}
+
+// good shuffle-out-of-range: {"kernel": "goes_around", "grid": 1, "threads": 32, "buffers": [128]}
+kernel void goes_around(device float* out, uint lane [[thread_index_in_simdgroup]]) {
+    out[lane] = simd_shuffle(float(lane), ushort((lane + 2) % 32)) + quad_shuffle_xor(float(lane), 3) +
+                simd_shuffle_rotate_down(float(lane), 2);
+}

@@ -50,3 +50,74 @@ kernel void writes_before_it_adds(device const float* in, device float* out, uin
         out[i] += in[(i + k) % 32];
     }
 }
+
+// bad uninitialised-local: {"kernel": "forgets_a_branch", "grid": 1, "threads": 32, "buffers": [128, 128]}
+kernel void forgets_a_branch(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    float x;
+    if (in[i] > 0) x = in[i];
+    out[i] = x;
+}
+
+// good uninitialised-local: {"kernel": "sets_both_branches", "grid": 1, "threads": 32, "buffers": [128, 128]}
+kernel void sets_both_branches(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    float x;
+    if (in[i] > 0) {
+        x = in[i];
+    } else {
+        x = 1.0f;
+    }
+    out[i] = x;
+}
+
+// bad uninitialised-local: {"kernel": "sums_from_nowhere", "grid": 1, "threads": 32, "buffers": [128, 128], "u32": {"2": 4}}
+kernel void sums_from_nowhere(device const float* in, device float* out, constant uint& count,
+                              uint i [[thread_position_in_grid]]) {
+    float sum;
+    for (uint k = 0; k < count; ++k) sum += in[(i + k) % 32];
+    out[i] = sum;
+}
+
+// bad uninitialised-local: {"kernel": "forgets_a_component", "grid": 1, "threads": 8, "buffers": [128, 128]}
+kernel void forgets_a_component(device const float* in, device float4* out, uint i [[thread_position_in_grid]]) {
+    float4 v;
+    v.x = in[i];
+    v.y = in[i + 8];
+    v.z = in[i + 16];
+    out[i] = v;
+}
+
+// good uninitialised-local: {"kernel": "sets_three_of_three", "grid": 1, "threads": 8, "buffers": [128, 128]}
+kernel void sets_three_of_three(device const float* in, device float3* out, uint i [[thread_position_in_grid]]) {
+    float3 v;
+    v.x = in[i];
+    v.y = in[i + 8];
+    v.z = in[i + 16];
+    out[i] = v;
+}
+
+// bad uninitialised-local: {"kernel": "branches_on_nothing", "grid": 1, "threads": 32, "buffers": [128, 128]}
+kernel void branches_on_nothing(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    bool found;
+    if (in[i] > 0) found = true;
+    if (found) out[i] = 1.0f;
+}
+
+// bad uninitialised-local: {"kernel": "goes_nowhere", "grid": 1, "threads": 32, "buffers": [128, 128]}
+kernel void goes_nowhere(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    uint at;
+    if (in[i] > 0) at = i;
+    out[at % 32] = 1.0f;
+}
+
+// good uninitialised-local: {"kernel": "uses_what_it_found", "grid": 1, "threads": 32, "buffers": [128, 128]}
+kernel void uses_what_it_found(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    bool found = false;
+    float x, sums[4];
+    for (uint k = 0; k < 4; ++k) sums[k] = in[(i + k) % 32];
+    if (in[i] > 0) {
+        x = in[i];
+        found = true;
+    }
+    if (found && x > 2.0f) sums[0] = x;
+    out[i] = (found ? x : 0.0f) + sums[0] + sums[3];
+}

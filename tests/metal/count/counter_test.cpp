@@ -224,6 +224,20 @@ TEST(Counter, AttentionReadsEachKeyAndValueForEachQuery) {
     }
 }
 
+TEST(Counter, ArithmeticIsCountedByClassAndElement) {
+    using metal::Arithmetic;
+    for (const uint32_t rounds : {0u, 1u, 2u, 7u, 100u}) {
+        const Counts counts =
+            CountedLaunch({3, 1, 1}, 32).floats(384).floats(384).number(rounds).run("iterate");
+        const auto of = [&](Arithmetic kind) { return counts.arithmetic[size_t(kind)]; };
+        EXPECT_EQ(384u * rounds, of(Arithmetic::kFloatMultiply));
+        EXPECT_EQ(384u * rounds, of(Arithmetic::kFloatAdd));
+        EXPECT_EQ(384u * rounds, of(Arithmetic::kFloatFunction));
+        EXPECT_EQ(384u, of(Arithmetic::kFloatDivide));
+        EXPECT_EQ(0u, of(Arithmetic::kFloatFma) + of(Arithmetic::kIntegerDivide));
+    }
+}
+
 TEST(Counter, CountsAreTheSameForAnyNumberOfWorkersAndInEveryRun) {
     const auto count = [](unsigned workers) {
         return CountedLaunch({12, 1, 1}, 64).floats(12 * 64).floats(12).workers(workers).run("reduce");

@@ -151,7 +151,8 @@ void Worker::bind(Shared& shared) {
     group_.lanes_per_fiber = shared.lanes ? kSimdWidth : 1;
     group_.stop = reinterpret_cast<const volatile uint32_t*>(&shared.stop);
     group_.worker = this;
-    group_.monitor = launch.monitor;
+    group_.monitor = launch.monitor == nullptr ? nullptr : launch.monitor->enter();
+    group_.block_counts = group_.monitor == nullptr ? nullptr : group_.monitor->block_counts();
     group_.sites = shared.kernel.instrumentation.sites.data();
     group_.stacks_begin = stacks_.begin();
     group_.stacks_bytes = stacks_.size_bytes();
@@ -382,8 +383,9 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
                   .mutex = {},
                   .report = {}};
     const unsigned cores = num_available_cores();
-    // One who watches sees one thing after the other.
-    const unsigned allowed = launch.monitor == nullptr ? launch.max_workers : 1;
+    // One who watches sees one thing after the other, as a rule.
+    const bool splits = launch.monitor == nullptr || launch.monitor->splits();
+    const unsigned allowed = splits ? launch.max_workers : 1;
     const unsigned most = allowed == 0 ? cores : std::min(cores, allowed);
     const unsigned count = unsigned(std::min<uint64_t>(most, shared.num_groups.count()));
     while (workers_.size() < count) workers_.push_back(std::make_unique<Worker>());

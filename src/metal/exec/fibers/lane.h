@@ -79,6 +79,7 @@ struct Group {
     void* worker;                         // the runtime's own record
     Monitor* monitor;                     // who watches, or null (monitor.h)
     const Site* sites;                    // of instrumented code
+    uint64_t* block_counts;               // which that adds to
     uint64_t stacks_begin, stacks_bytes;  // where the stacks of all the group's fibers lie
 };
 

@@ -137,6 +137,26 @@ void tell_monitor(const Lane& thread, const MatmulCall& call, const Pointers& at
                                             .threads = uint32_t(call.threads)});
 }
 
+// Operands that `thread` holds elements of.
+void tell_operands(const Lane& thread, const MatmulCall& call, const void* const (&operands)[3]) {
+    const MatmulDescriptor& d = *call.descriptor;
+    if (thread.group->monitor == nullptr) return;
+    const auto tell = [&](uint32_t number, const Operand& operand, bool transposed, int32_t rows,
+                          int32_t columns) {
+        if (operand.is_view) return;
+        thread.group->monitor->tensor(thread, {.what = TensorUse::kOperand,
+                                               .elements = operands[number],
+                                               .operand = number,
+                                               .rows = transposed ? columns : rows,
+                                               .columns = transposed ? rows : columns,
+                                               .threads = uint32_t(call.threads),
+                                               .layout = call.layout});
+    };
+    tell(0, call.left, d.transpose_left, d.m, d.k);
+    tell(1, call.right, d.transpose_right, d.k, d.n);
+    tell(2, call.destination, false, d.m, d.n);
+}
+
 // The product of one simdgroup or thread, in numbers of one type.
 template <typename Number>
 class Product {
@@ -309,6 +329,7 @@ extern "C" void ingot_matmul2d(ingot::metal::fibers::Lane* me, uint32_t site,
     const MatmulCall call(descriptor, left_code, right_code, destination_code, threads, layout);
     const uint64_t pointers[3] = {reinterpret_cast<uint64_t>(left), reinterpret_cast<uint64_t>(right),
                                   reinterpret_cast<uint64_t>(destination)};
+    tell_operands(*me, call, {left, right, destination});
     if (threads < ingot::metal::kSimdWidth) {
         const Pointers at{&pointers[0], &pointers[1], &pointers[2], 1, 0};
         tell_monitor(*me, call, at);

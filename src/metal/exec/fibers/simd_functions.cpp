@@ -3,10 +3,12 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "base/half.h"
 #include "metal/exec/fibers/scheduler.h"
+#include "metal/exec/monitor.h"
 
 namespace ingot::metal::fibers {
 namespace {
@@ -173,41 +175,58 @@ void run_collective(Simdgroup* s, uint32_t mask, const void* argument) {
     }
 }
 
-// Undefined by Apple where a source lane takes no part; here the lane's own value.
-uint64_t shuffled(const Simdgroup* s, uint32_t mask, const Call& call, uint32_t lane) {
+// Where a lane's result comes from: a lane, of the value or of what fills.
+struct Source {
+    uint32_t lane;
+    bool fills = false;
+    bool exists = true;  // false: the amount names none, and this is what it wraps around to
+};
+
+// Nothing: the lane keeps its own value.
+std::optional<Source> source_of(const Simdgroup* s, const Call& call, uint32_t lane) {
     const uint32_t amount = s->amount[lane], modulo = s->modulo[lane];
-    const uint64_t own = s->in[lane];
-    const auto in = [&](uint32_t source) { return (mask >> source & 1) != 0 ? s->in[source] : own; };
-    const auto fill = [&](uint32_t source) { return (mask >> source & 1) != 0 ? s->in2[source] : own; };
     const uint32_t within = call.width - 1, base = lane & ~within, k = lane - base;
     const uint32_t block = modulo == 0 ? 0 : lane - lane % modulo, in_block = lane - block;
+    const auto from = [&](uint32_t source, bool fills = false) {
+        return Source{.lane = source, .fills = fills, .exists = true};
+    };
     switch (call.operation) {
         case SimdOperation::kShuffle:
         case SimdOperation::kBroadcast:
-            return in(base + (amount & within));
+            return Source{.lane = base + (amount & within), .exists = amount < call.width};
         case SimdOperation::kShuffleDown:
-            return k + amount < call.width ? in(lane + amount) : own;
+            return k + amount < call.width ? std::optional(from(lane + amount)) : std::nullopt;
         case SimdOperation::kShuffleUp:
-            return k >= amount ? in(lane - amount) : own;
+            return k >= amount ? std::optional(from(lane - amount)) : std::nullopt;
         case SimdOperation::kShuffleXor:
-            return in(base + ((k ^ amount) & within));
+            return Source{.lane = base + ((k ^ amount) & within), .exists = amount < call.width};
         case SimdOperation::kRotateDown:
-            return in(base + ((k + amount) & within));
+            return from(base + ((k + amount) & within));
         case SimdOperation::kRotateUp:
-            return in(base + ((k - amount) & within));
+            return from(base + ((k - amount) & within));
         case SimdOperation::kFillUp:
-            return in_block >= amount ? in(lane - amount) : fill((lane + modulo - amount) % kSimdWidth);
+            return in_block >= amount ? from(lane - amount)
+                                      : from((lane + modulo - amount) % kSimdWidth, true);
         case SimdOperation::kFillDown:
-            return in_block + amount < modulo ? in((lane + amount) % kSimdWidth)
-                                              : fill((lane + amount - modulo) % kSimdWidth);
+            return in_block + amount < modulo ? from((lane + amount) % kSimdWidth)
+                                              : from((lane + amount - modulo) % kSimdWidth, true);
         default:
-            return own;
+            return std::nullopt;
     }
 }
 
+// Undefined by Apple where a source lane takes no part; here the lane's own value.
 void run_shuffle(Simdgroup* s, uint32_t mask, const void* argument) {
     const Call& call = *static_cast<const Call*>(argument);
-    for_each_lane(mask, [&](uint32_t lane) { s->out[lane] = shuffled(s, mask, call, lane); });
+    Monitor* monitor = s->group->monitor;
+    for_each_lane(mask, [&](uint32_t lane) {
+        const std::optional<Source> source = source_of(s, call, lane);
+        const bool there = source && (mask >> source->lane & 1) != 0;
+        s->out[lane] = !there ? s->in[lane] : source->fills ? s->in2[source->lane] : s->in[source->lane];
+        if (monitor == nullptr || !source || (there && source->exists)) return;
+        const Lane& reader = s->group->lanes[s->index * kSimdWidth + lane];
+        monitor->stray_shuffle(reader, source->exists ? source->lane : s->amount[lane], source->exists);
+    });
 }
 
 bool is_shuffle(SimdOperation operation) {

@@ -108,6 +108,17 @@ llvm::Value* last_arg(Emitter& emit) {
     return emit.arg(emit.num_args() - 1);
 }
 
+// What a thread does with a cooperative tensor, for who watches (exec/monitor.h has the numbers).
+void watch_tensor(Emitter& emit, uint32_t what, llvm::Value* element, llvm::Value* threads) {
+    if (!emit.state().options.instrument) return;
+    const Shape shape = stored_shape(emit);
+    emit.call_runtime("ingot_watch_tensor", emit.b().getVoidTy(),
+                      {lane(emit), emit.u32(what), flat(emit, emit.arg(8)),
+                       emit.b().CreateZExtOrTrunc(element, emit.b().getInt32Ty()), emit.arg(0), shape.rows,
+                       shape.columns, threads, layout(emit)});
+}
+constexpr uint32_t kBegins = 0, kElement = 1, kPlace = 2;
+
 // run_cooperative_LEFT_RIGHT_DESTINATION or run_..., an operand being TYPE (cooperative) or dv_TYPE / tg_TYPE
 // (a view, and a constant): run(descriptor, operands..., threads).
 // run_any(descriptor, {operand, its code} x 3, threads) is what our own headers call: the codes are
@@ -153,6 +164,7 @@ bool lower_copy(Emitter& emit, llvm::StringRef rest, bool is_store) {
         if (!type) return false;
         viewed = emit.u32(uint32_t(*type));
     }
+    if (!is_store) watch_tensor(emit, kBegins, emit.u32(0), last_arg(emit));
     const Shape shape = stored_shape(emit);
     llvm::Value* held = type_of_code(emit, type_code(emit, emit.num_args() - 4));
     emit.call_runtime(
@@ -199,6 +211,7 @@ bool lower_tensor_operation(Emitter& emit, llvm::StringRef name, llvm::Value*& r
     if (name.consume_front("store_")) return lower_copy(emit, name, true);
     if (name.consume_front("reduce_")) return lower_reduce(emit, name);
     if (name == "init" && emit.num_args() == 13) {
+        watch_tensor(emit, kBegins, emit.u32(0), last_arg(emit));
         if (emit.state().options.layout != CooperativeLayout::kScrambled) return true;
         emit.call_runtime("ingot_cooperative_spoil", b.getVoidTy(),
                           {flat(emit, emit.arg(8)), capacity(emit, last_arg(emit)), element_bytes(emit, 9)});
@@ -215,12 +228,18 @@ bool lower_tensor_operation(Emitter& emit, llvm::StringRef name, llvm::Value*& r
     }
     if (name == "get_element_pointer" && emit.num_args() >= 13) {
         llvm::Value* all = llvm::ConstantInt::getSigned(emit.arg(9)->getType(), -1);
+        if (emit.num_args() > 13)
+            watch_tensor(emit, kElement,
+                         b.CreateSelect(b.CreateICmpEQ(emit.arg(9), all),
+                                        llvm::ConstantInt::get(all->getType(), 0), emit.arg(9)),
+                         emit.arg(13));
         llvm::Value* element = b.CreateSelect(b.CreateICmpEQ(emit.arg(9), all), emit.u32(0),
                                               b.CreateZExt(emit.arg(9), b.getInt32Ty()));
         result = b.CreateGEP(b.getInt8Ty(), emit.arg(8), b.CreateMul(element, element_bytes(emit, 10)));
         return true;
     }
     if (name == "get_coordinate" && emit.num_args() >= 13) {
+        watch_tensor(emit, kPlace, emit.arg(9), emit.arg(12));
         coordinate(emit, emit.arg(10), emit.arg(12));
         return true;
     }

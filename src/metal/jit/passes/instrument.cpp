@@ -4,12 +4,10 @@
 // inlined and the AIR calls that meet are still calls; sites and objects are kept in the kernel
 // (exec/instrumentation.h).
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include <llvm/Analysis/StackSafetyAnalysis.h>
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -19,29 +17,10 @@
 #include "metal/jit/analyses.h"
 #include "metal/jit/passes/memory_objects.h"
 #include "metal/jit/passes/passes.h"
+#include "metal/jit/passes/watcher.h"
 
 namespace ingot::metal::jit {
 namespace {
-
-// Where an instruction stands in the source: the innermost place outside of the library's headers, and the
-// line of the kernel that led there.
-void set_place(Site& site, const llvm::DebugLoc& location) {
-    const llvm::DILocation* place = nullptr;
-    const llvm::DILocation* outermost = nullptr;
-    for (const llvm::DILocation* at = location.get(); at != nullptr; at = at->getInlinedAt()) {
-        const bool ours = at->getFilename().contains("ingot_msl/") ||
-                          at->getScope()->getSubprogram()->getName() == "ingot_entry_function";
-        const bool usable = at->getLine() != 0 && !ours;
-        if (usable && place == nullptr) place = at;
-        if (usable) outermost = at;
-    }
-    if (place == nullptr) return;
-    site.file = place->getFilename().str();
-    site.line = place->getLine();
-    if (outermost == place) return;
-    site.caller_file = outermost->getFilename().str();
-    site.caller_line = outermost->getLine();
-}
 
 // "air.simd_shuffle_down.f32" -> "simd_shuffle_down"
 std::string function_name(llvm::StringRef name) {
@@ -62,6 +41,9 @@ std::optional<SiteKind> call_kind(llvm::StringRef name) {
     if (name.starts_with("run")) return SiteKind::kTensorOperation;
     if (name.starts_with("cooperative_tensor_load") || name.starts_with("cooperative_tensor_store"))
         return SiteKind::kTensorCopy;
+    for (const char* function : {"init", "get_element_pointer", "get_coordinate"}) {
+        if (name == std::string("cooperative_tensor_") + function) return SiteKind::kTensorElement;
+    }
     return std::nullopt;
 }
 
@@ -79,7 +61,8 @@ class Instrumenter {
           layout_(entry.getDataLayout()),
           state_(state),
           objects_(state, layout_),
-          b_(entry.getContext()) {}
+          watcher_(entry, state),
+          b_(watcher_.b()) {}
 
     void run();
 
@@ -97,10 +80,7 @@ class Instrumenter {
     void watch_call(llvm::Instruction& before, SiteKind kind, std::string function, llvm::Value* argument);
     bool is_safe(const llvm::Instruction& instruction, const MemoryObject& object, const llvm::Value* pointer,
                  uint64_t size_bytes) const;
-    Site new_site(const llvm::Instruction& instruction, SiteKind kind);
-    uint32_t add(Site site, const MemoryObject& object);
-    llvm::Value* lane();
-    llvm::CallInst* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+    void count_blocks();
     std::pair<llvm::Value*, llvm::Value*> halves(llvm::Value* value);
     llvm::Value* base_of(llvm::Value* object);
 
@@ -108,47 +88,11 @@ class Instrumenter {
     const llvm::DataLayout& layout_;
     PassState& state_;
     ObjectFinder objects_;
-    llvm::IRBuilder<> b_;
+    Watcher watcher_;
+    llvm::IRBuilder<>& b_;
     Analyses analyses_;
     const llvm::StackSafetyGlobalInfo* safety_ = nullptr;
-    std::map<const llvm::Instruction*, uint32_t> numbers_;
 };
-
-Site Instrumenter::new_site(const llvm::Instruction& instruction, SiteKind kind) {
-    Site site;
-    site.kind = kind;
-    site.instruction = numbers_[&instruction];
-    set_place(site, instruction.getDebugLoc());
-    return site;
-}
-
-uint32_t Instrumenter::add(Site site, const MemoryObject& object) {
-    Instrumentation& table = state_.instrumentation;
-    const auto known = std::ranges::find(table.objects, object);
-    site.object = uint32_t(known - table.objects.begin());
-    if (known == table.objects.end()) table.objects.push_back(object);
-    site.space = object.space;
-    table.sites.push_back(std::move(site));
-    return uint32_t(table.sites.size() - 1);
-}
-
-llvm::CallInst* Instrumenter::call(const char* name, llvm::Type* result,
-                                   llvm::ArrayRef<llvm::Value*> arguments) {
-    llvm::SmallVector<llvm::Type*> types;
-    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
-    auto* type = llvm::FunctionType::get(result, types, false);
-    auto* function =
-        llvm::cast<llvm::Function>(entry_.getParent()->getOrInsertFunction(name, type).getCallee());
-    function->addFnAttr(llvm::Attribute::NoUnwind);
-    function->addFnAttr(llvm::Attribute::WillReturn);
-    return b_.CreateCall(function, arguments);
-}
-
-llvm::Value* Instrumenter::lane() {
-    llvm::CallInst* lane = call("ingot.lane", b_.getPtrTy(), {});
-    lane->getCalledFunction()->setDoesNotAccessMemory();
-    return lane;
-}
 
 // The first 16 bytes of a stored value, as two words.
 std::pair<llvm::Value*, llvm::Value*> Instrumenter::halves(llvm::Value* value) {
@@ -189,7 +133,7 @@ void Instrumenter::watch_access(llvm::Instruction& instruction, const Target& ta
     SiteKind kind = target.writes ? SiteKind::kStore : SiteKind::kLoad;
     if (matrix) kind = target.writes ? SiteKind::kMatrixStore : SiteKind::kMatrixLoad;
     if (instruction.isAtomic()) kind = SiteKind::kAtomic;
-    Site site = new_site(instruction, kind);
+    Site site = watcher_.new_site(instruction, kind);
     site.reads = target.reads;
     site.writes = target.writes;
     site.is_atomic = instruction.isAtomic();
@@ -199,15 +143,15 @@ void Instrumenter::watch_access(llvm::Instruction& instruction, const Target& ta
     site.align_bytes = scalar->isSized() ? uint32_t(layout_.getABITypeAlign(scalar).value()) : 1;
     b_.SetInsertPoint(&instruction);
     b_.SetCurrentDebugLocation(llvm::DebugLoc());
-    llvm::Value* number = b_.getInt32(add(std::move(site), found.object));
-    llvm::SmallVector<llvm::Value*> arguments{lane(), b_.CreateAddrSpaceCast(pointer, b_.getPtrTy()),
+    llvm::Value* number = b_.getInt32(watcher_.add(std::move(site), found.object));
+    llvm::SmallVector<llvm::Value*> arguments{watcher_.lane(), b_.CreateAddrSpaceCast(pointer, b_.getPtrTy()),
                                               base_of(found.base), number};
     if (stored != nullptr) {
         const auto [low, high] = halves(stored);
         arguments.append({low, high});
     }
     llvm::Value* allowed =
-        call(stored != nullptr ? "ingot_watch_store" : "ingot_watch_load", b_.getPtrTy(), arguments);
+        watcher_.call(stored != nullptr ? "ingot_watch_store" : "ingot_watch_load", b_.getPtrTy(), arguments);
     instruction.setOperand(target.operand, b_.CreateAddrSpaceCast(allowed, pointer->getType()));
 }
 
@@ -216,30 +160,25 @@ void Instrumenter::watch_copy(llvm::MemIntrinsic& copy, const Target& target) {
     const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
     const uint64_t size = length != nullptr ? length->getZExtValue() : 0;
     if (is_safe(copy, found.object, copy.getOperand(target.operand), size)) return;
-    Site site = new_site(copy, SiteKind::kCopy);
+    Site site = watcher_.new_site(copy, SiteKind::kCopy);
     site.reads = target.reads;
     site.writes = target.writes;
     site.size_bytes = uint32_t(std::min<uint64_t>(size, UINT32_MAX));
     b_.SetInsertPoint(&copy);
     b_.SetCurrentDebugLocation(llvm::DebugLoc());
-    llvm::Value* number = b_.getInt32(add(std::move(site), found.object));
+    llvm::Value* number = b_.getInt32(watcher_.add(std::move(site), found.object));
     llvm::Value* pointer = b_.CreateAddrSpaceCast(copy.getOperand(target.operand), b_.getPtrTy());
     llvm::Value* bytes = b_.CreateZExtOrTrunc(copy.getLength(), b_.getInt64Ty());
-    llvm::Value* allowed =
-        call("ingot_watch_copy", b_.getInt64Ty(), {lane(), pointer, base_of(found.base), number, bytes});
+    llvm::Value* allowed = watcher_.call("ingot_watch_copy", b_.getInt64Ty(),
+                                         {watcher_.lane(), pointer, base_of(found.base), number, bytes});
     copy.setLength(b_.CreateZExtOrTrunc(allowed, copy.getLength()->getType()));
 }
 
 void Instrumenter::watch_call(llvm::Instruction& before, SiteKind kind, std::string function,
                               llvm::Value* argument) {
-    Site site = new_site(before, kind);
+    Site site = watcher_.new_site(before, kind);
     site.function = std::move(function);
-    b_.SetInsertPoint(&before);
-    b_.SetCurrentDebugLocation(llvm::DebugLoc());
-    llvm::Value* number = b_.getInt32(add(std::move(site), {}));
-    if (argument == nullptr || !argument->getType()->isIntegerTy()) argument = b_.getInt32(0);
-    call("ingot_watch_call", b_.getVoidTy(),
-         {lane(), number, b_.CreateZExtOrTrunc(argument, b_.getInt32Ty())});
+    watcher_.tell(before, std::move(site), argument);
 }
 
 void Instrumenter::visit_call(llvm::CallInst& call) {
@@ -291,23 +230,41 @@ void drop_dead_code(llvm::Function& entry) {
     }
 }
 
-void Instrumenter::run() {
-    safety_ = &analyses_.modules.getResult<llvm::StackSafetyGlobalAnalysis>(*entry_.getParent());
-    std::vector<llvm::Instruction*> all;
-    for (llvm::Instruction& instruction : llvm::instructions(entry_)) {
-        all.push_back(&instruction);
-        numbers_[&instruction] = uint32_t(all.size());
+// Marks of blocks (count_arithmetic.cpp) become counters in memory.
+void Instrumenter::count_blocks() {
+    llvm::Function* mark = entry_.getParent()->getFunction(kBlockMark);
+    if (mark == nullptr) return;
+    for (llvm::User* user : llvm::make_early_inc_range(mark->users())) {
+        auto* call = llvm::cast<llvm::CallInst>(user);
+        b_.SetInsertPoint(call);
+        b_.SetCurrentDebugLocation(llvm::DebugLoc());
+        llvm::CallInst* counts = watcher_.call("ingot.block_counts", b_.getPtrTy(), {});
+        counts->getCalledFunction()->setDoesNotAccessMemory();
+        llvm::Value* count = b_.CreateGEP(b_.getInt64Ty(), counts, call->getArgOperand(0));
+        b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count), b_.getInt64(1)), count);
+        call->eraseFromParent();
     }
-    for (llvm::Instruction* instruction : all) visit(*instruction);
+    mark->eraseFromParent();
+}
+
+void Instrumenter::run() {
+    // First what looks at addresses, which visit() replaces.
+    watch_undefined(watcher_);
+    if (state_.options.watch_overflow) watch_overflow(watcher_);
+    safety_ = &analyses_.modules.getResult<llvm::StackSafetyGlobalAnalysis>(*entry_.getParent());
+    for (llvm::Instruction* instruction : watcher_.instructions()) visit(*instruction);
+    count_blocks();
 }
 
 }  // namespace
 
 Result<void> instrument(llvm::Module& module, PassState& state) {
     llvm::Function* entry = module.getFunction(kEntryName);
-    if (!state.options.instrument || entry == nullptr) return {};
-    drop_dead_code(*entry);
-    Instrumenter(*entry, state).run();
+    if (state.options.instrument && entry != nullptr) {
+        drop_dead_code(*entry);
+        Instrumenter(*entry, state).run();
+    }
+    drop_undefined_marks(module);
     return {};
 }
 

@@ -12,6 +12,7 @@ Result<void> move_threadgroup_globals(llvm::Module& module, PassState& state);
 uint32_t threadgroup_bytes(const llvm::Module& module);
 Result<void> relax_alignment(llvm::Module& module, PassState& state);
 Result<void> make_entry(llvm::Module& module, PassState& state);
+Result<void> count_arithmetic(llvm::Module& module, PassState& state);
 Result<void> lower_builtins(llvm::Module& module, PassState& state);
 Result<void> inline_all(llvm::Module& module, PassState& state);
 Result<void> reconverge(llvm::Module& module, PassState& state);
