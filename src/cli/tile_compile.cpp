@@ -15,7 +15,7 @@ namespace {
 struct TileCompileFlags {
     std::string file, target = "metal-m4", path, output, print_after;
     std::vector<std::string> dims;
-    bool explain = false, json = false;
+    bool explain = false, json = false, no_planner = false;
 };
 
 Result<void> check_pass(const std::string& name) {
@@ -67,6 +67,7 @@ Result<void> compile_tile(const TileCompileFlags& flags) {
     options.target = flags.target;
     INGOT_ASSIGN(options.dims, parse_dims(flags.dims));
     INGOT_ASSIGN(options.path, parse_tile_path(flags.path));
+    options.planner.enabled = !flags.no_planner;
     options.after_pass = [&](std::string_view pass, const tile::Kernel& now) {
         if (flags.print_after == "all" || flags.print_after == pass)
             fmt::print(stderr, "// after {}\n{}\n", pass, tile::print(now));
@@ -109,6 +110,8 @@ Action add_tile_compile(CLI::App& app) {
     app.add_option("-D,--dim", flags->dims, "NAME=SIZE of a dim that is known now");
     app.add_option("-o,--output", flags->output, "Write the source to this file");
     app.add_option("--print-after", flags->print_after, "Print the program after this pass, or after all");
+    app.add_flag("--no-planner", flags->no_planner,
+                 "Divide products the reference way (docs/tile-planner.md)");
     app.add_flag("--explain", flags->explain, "Say what was decided, and why");
     app.add_flag("--json", flags->json, "Print the launch descriptor");
     return [flags] { return compile_tile(*flags); };

@@ -11,7 +11,7 @@ namespace {
 struct TilePlanFlags {
     std::string file, target = "metal-m4", svg, costs;
     std::vector<std::string> dims, off, on;
-    uint32_t threads = 0, budget = tile::PlannerOptions{}.fragment_budget;
+    uint32_t threads = 0, copy_batch = 1, budget = tile::PlannerOptions{}.fragment_budget;
     bool json = false;
 };
 
@@ -37,6 +37,7 @@ Result<void> plan_tile(const TilePlanFlags& flags) {
     for (const std::string& name : flags.on) INGOT_TRY(set_flag(options.planner, name, true));
     if (flags.threads != 0) options.planner.exact_threads = flags.threads;
     options.planner.fragment_budget = flags.budget;
+    options.planner.max_copy_batch = flags.copy_batch;
     if (!flags.costs.empty()) {
         INGOT_ASSIGN(const std::string text, read_text_file(flags.costs));
         INGOT_ASSIGN(options.planner.costs, tile::parse_costs(text, flags.costs));
@@ -62,6 +63,9 @@ Action add_tile_plan(CLI::App& app) {
     app.add_option("-D,--dim", flags->dims, "NAME=SIZE of a dim that is known now");
     app.add_option("--threads", flags->threads, "Threads of a group, instead of the program's");
     app.add_option("--fragment-budget", flags->budget, "Scalars of matrices that a lane may hold")
+        ->capture_default_str();
+    app.add_option("--copy-batch", flags->copy_batch,
+                   "Values that a thread may read before it stores them to shared memory, up to 16")
         ->capture_default_str();
     app.add_option("--off", flags->off, "An option of the planner to switch off (docs/tile-planner.md)");
     app.add_option("--on", flags->on, "An option of the planner to switch on");

@@ -132,5 +132,45 @@ TEST_F(TileRun, RefusesWhatItCannotUse) {
                 HasSubstr("no output of that name"));
 }
 
+// `ingot tile plan`.
+class TilePlan : public TileRun {};
+
+TEST_F(TilePlan, SaysWhatWasChosenWhatElseThereWasAndWhyNotTheRest) {
+    const std::string text = good_tile("plan gemm_shared -D m=64 -D n=64 -D k=64 --svg plan.svg");
+    EXPECT_THAT(text, HasSubstr("planner: 64 threads, score "));
+    EXPECT_THAT(text, HasSubstr("gemm_shared.tile:17:5: 1 x 2 simdgroups with 4 x 4 atoms of 8 x 8, direct"));
+    EXPECT_THAT(text, HasSubstr("instead: 64 threads; "));
+    EXPECT_THAT(text, HasSubstr("refused at gemm_shared.tile:17:5: a faster instruction: metal-m4 isn't"));
+    EXPECT_THAT(read("plan.svg"), StartsWith("<svg "));
+    EXPECT_THAT(read("plan.svg"), HasSubstr(">0.0</text>"));
+}
+
+TEST_F(TilePlan, PrintsJsonForProgramsAndTakesOptions) {
+    const auto chosen = nlohmann::json::parse(good_tile("plan gemm --json"));
+    EXPECT_EQ(chosen.at("products").at(0).at("chosen").at("accumulator"), "direct");
+    EXPECT_EQ(chosen["threads"], 128);
+    const auto other = nlohmann::json::parse(
+        good_tile("plan gemm_shared --json --threads 128 --off direct_accumulator_store --copy-batch 4"));
+    EXPECT_EQ(other.at("products").at(0).at("chosen").at("accumulator"), "resident");
+    EXPECT_EQ(other["threads"], 128);
+    EXPECT_EQ(other["copy_batch"]["requested"], 4);
+}
+
+TEST_F(TilePlan, RefusesWhatItDoesntKnowByName) {
+    EXPECT_THAT(bad_tile("plan gemm --off speed"),
+                HasSubstr("no option 'speed' of the planner; there are residency, "));
+    EXPECT_THAT(bad_tile("plan gemm --threads 2048"), HasSubstr("2048 threads; metal-m4 takes 1 to 1024"));
+    EXPECT_THAT(bad_tile("plan gemm --copy-batch 17"),
+                HasSubstr("max_copy_batch is 17; 1 to 16 are accepted"));
+    write("bad.costs", "like metal-m4\nmpp_operation -1\n");
+    EXPECT_THAT(bad_tile("plan gemm --costs bad.costs"),
+                HasSubstr("bad.costs:2: mpp_operation is -1; 0 and more are accepted"));
+}
+
+TEST_F(TilePlan, CompilesWithoutPlannerWhenTold) {
+    EXPECT_THAT(good_tile("compile gemm --explain --no-planner"), HasSubstr("planner: off"));
+    EXPECT_THAT(good_tile("compile gemm --explain"), HasSubstr("planner: 128 threads"));
+}
+
 }  // namespace
 }  // namespace ingot::metal::testing
