@@ -34,10 +34,23 @@ constexpr KnownDefect kDefects[] = {
     // own.
     {"steel_gemm_fused_nax_", FindingKind::kDifferentBarriers},
     {"affine_qmm_t_nax_", FindingKind::kDifferentBarriers},
+    {"affine_gather_qmm_t_nax_", FindingKind::kDifferentBarriers},
+    // MLX reads the scales of rows past the last.
+    {"mxfp4_qmv_quad_", FindingKind::kBufferBounds},
+    // MLX, in Apple's machine-independent code: threads that start past the row's end write their array at
+    // negative
+    // indices.
+    {"layer_norm", FindingKind::kPrivateBounds},
+    // MLX: the first 16 lanes sum up 16 simdgroups' sums among themselves.
+    {"dot_product_", FindingKind::kDivergentSimdFunction},
     // The cases bind what some kernel of a family takes.
     {"", FindingKind::kUnusedBinding},
     // ggml: a simdgroup reads all of its rows, also those past the last, and stores what there is.
     {"kernel_mul_mv_", FindingKind::kBufferBounds},
+    // ggml reads four bytes of high bits, which lie at a multiple of 2, as one number.
+    {"kernel_get_rows_q5_0", FindingKind::kMisaligned},
+    // ggml: the first simdgroup clears the maxima for the sums while others may still read them.
+    {"kernel_soft_max_", FindingKind::kThreadgroupRace},
 };
 
 bool is_known_defect(const check::Finding& finding) {
