@@ -43,7 +43,8 @@ MappedFile::~MappedFile() {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // A pipe is refused below, whether or not someone writes to it.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     INGOT_ASSIGN(const struct stat info, status_of(path, file));
     if (!S_ISREG(info.st_mode))
         return fail(ErrorKind::kIo, "{}: not a regular file, it can't be mapped", path);

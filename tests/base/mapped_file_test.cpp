@@ -59,11 +59,8 @@ TEST(ReadTextFile, RefusesAFolderAndNamesAMissingFile) {
 TEST(MappedFile, RefusesAPipe) {
     const test::TemporaryFolder folder;
     ASSERT_EQ(0, ::mkfifo(folder.file("pipe").c_str(), 0600));
-    // Both ends, so that neither opening nor closing waits or breaks the pipe.
-    const int both = ::open(folder.file("pipe").c_str(), O_RDWR);
-    ASSERT_NE(-1, both);
+    // No one writes to it: opening must not wait for that.
     const auto file = MappedFile::open(folder.file("pipe"));
-    ::close(both);
     ASSERT_FALSE(file);
     EXPECT_THAT(file.error().describe(), ::testing::HasSubstr("not a regular file, it can't be mapped"));
 }

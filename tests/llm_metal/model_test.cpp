@@ -6,6 +6,7 @@
 
 #include "llm/engine/engine.h"
 #include "llm/model/expect_golden.h"
+#include "metal_test.h"
 
 namespace ingot {
 namespace {
@@ -17,6 +18,8 @@ std::unique_ptr<Engine> load(const std::string& name, EngineOptions options = {}
 
 class MetalModel : public testing::TestWithParam<const char*> {
   protected:
+    void TearDown() override { EXPECT_EQ("", tests::findings(*tests::value_of(mtl::Device::shared()))); }
+
     const Golden golden_{GetParam()};
 };
 

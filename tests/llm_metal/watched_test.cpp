@@ -1,5 +1,5 @@
-// Kernels under the device's checkers and counters: that a barrier less is found, and how many bytes a token
-// costs. The sweep of ops_test.cpp and window_test.cpp runs checked as a whole ("checked." in ctest).
+// Kernels under the device's counters: how many bytes a token costs. The sweep of ops_test.cpp and
+// window_test.cpp runs checked as a whole ("checked." in ctest).
 #include "metal_test.h"
 
 namespace ingot::tests {
@@ -10,8 +10,8 @@ using namespace graph;
 class MetalWatched : public ::testing::Test {
   protected:
     // A device of the test's own, whose dispatches are checked and counted.
-    std::unique_ptr<mtl::Device> watched(const mtl::Device::SourceOf& source_of = mtl::full_source) {
-        auto device = value_of(mtl::Device::with_sources(source_of));
+    std::unique_ptr<mtl::Device> watched() {
+        auto device = value_of(mtl::Device::with_sources(mtl::full_source));
         expect_ok(metal::set_checks(device->get(), "default"));
         metal::set_counting(device->get(), true);
         return device;
@@ -62,20 +62,6 @@ Traffic traffic(const std::vector<metal::DispatchCounts>& dispatches, std::strin
             out.moved += buffer.sectors * metal::count::kSectorBytes;
     }
     return out;
-}
-
-TEST_F(MetalWatched, ABarrierLessIsFound) {
-    const std::string barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);";
-    const auto device = watched([&](std::string_view name) {
-        std::string text = mtl::full_source(name);
-        const size_t at = text.find(barrier);
-        return at == std::string::npos ? text : text.erase(at, barrier.size());
-    });
-    attend(*device, 2, 1, 40, kv::Format::kF32);
-    EXPECT_THAT(findings(*device), ::testing::HasSubstr("threadgroup-race"));
-    const auto whole = watched();
-    attend(*whole, 2, 1, 40, kv::Format::kF32);
-    EXPECT_EQ("", findings(*whole));
 }
 
 TEST_F(MetalWatched, AProductOfOneTokenMovesItsWeightsAndLittleElse) {

@@ -16,12 +16,17 @@ struct BoundBuffer {
     const BufferImpl* buffer = nullptr;
     uint64_t offset = 0;
     std::shared_ptr<std::vector<std::byte>> bytes;  // of setBytes
+    bool was_dispatched = false;                    // an earlier dispatch of the encoder had it too
 };
 
 struct ComputeState {
     const PipelineImpl* pipeline = nullptr;
     std::array<BoundBuffer, kNumBufferSlots> buffers{};
     std::array<uint32_t, kNumThreadgroupSlots> threadgroup_bytes{};
+
+    void dispatched() {
+        for (BoundBuffer& bound : buffers) bound.was_dispatched = true;
+    }
 };
 
 // What both kinds of encoder have.
@@ -103,7 +108,18 @@ CommandResult invalid(std::string message) {
 Result<LaunchReport> run_watched(Watch& watch, const ComputeState& state, const Launch& launch,
                                  Unordered* unordered) {
     WatchedDispatch dispatch{.pipeline = *state.pipeline, .launch = launch};
-    for (uint32_t i = 0; i < kNumBufferSlots; ++i) dispatch.buffers[i] = state.buffers[i].buffer;
+    std::array<bool, kNumBufferSlots> taken{};
+    for (const Argument& argument : state.pipeline->kernel->info.arguments)
+        if (argument.slot < kNumBufferSlots) taken[argument.slot] = true;
+    for (uint32_t i = 0; i < kNumBufferSlots; ++i) {
+        dispatch.buffers[i] = state.buffers[i].buffer;
+        // Bindings last as long as their encoder: what is left of an earlier dispatch isn't meant for this
+        // one.
+        if (state.buffers[i].was_dispatched && !taken[i]) {
+            dispatch.buffers[i] = nullptr;
+            dispatch.launch.buffers[i] = {};
+        }
+    }
     return watch.run(dispatch, unordered);
 }
 
@@ -300,6 +316,7 @@ void ComputeCommandEncoder::setBufferOffset(NS::UInteger offset, NS::UInteger in
         return;
     check_alignment(device, bound, offset, "setBufferOffset");
     impl(this).state.buffers[index].offset = offset;
+    impl(this).state.buffers[index].was_dispatched = false;
 }
 void ComputeCommandEncoder::setBuffers(const Buffer* const buffers[], const NS::UInteger offsets[],
                                        NS::Range range) {
@@ -340,6 +357,7 @@ void ComputeCommandEncoder::dispatchThreadgroups(const Buffer* indirect, NS::UIn
         return run_dispatch(state, launch, deadline, unordered.get());
     };
     impl(this).encoder.add(command, describe_dispatch(impl(this).state, "an indirect grid", threads));
+    impl(this).state.dispatched();
 }
 void ComputeCommandEncoder::dispatchThreads(Size grid, Size threads) {
     ingot::metal::Launch launch;
@@ -351,6 +369,7 @@ void ComputeCommandEncoder::dispatchThreads(Size grid, Size threads) {
     };
     impl(this).encoder.add(
         command, describe_dispatch(impl(this).state, to_string(to_size3(grid)) + " threads", threads));
+    impl(this).state.dispatched();
 }
 // Commands run in order: only who watches hears of barriers.
 void ComputeCommandEncoder::memoryBarrier(BarrierScope scope) {

@@ -161,10 +161,7 @@ Result<LaunchReport> Watch::run(const WatchedDispatch& dispatch, Unordered* unor
         request.buffers[slot] = {.label = buffer->label, .initialised = buffer->memory->has_contents};
     }
     INGOT_ASSIGN(check::Outcome outcome, run_checked(executor, kernel, dispatch.launch, request));
-    for (check::Finding& finding : outcome.findings) {
-        // An encoder keeps what earlier dispatches have bound.
-        if (finding.kind != FindingKind::kUnusedBinding) add(std::move(finding));
-    }
+    for (check::Finding& finding : outcome.findings) add(std::move(finding));
     if (unordered != nullptr) unordered->add(*this, std::move(touched), dispatch);
     if (counts) {
         const std::scoped_lock lock(mutex_);

@@ -187,6 +187,17 @@ void read_back(ApiProgram& p, bool waits) {
     p.out->contents();
     p.commands->waitUntilCompleted();
 }
+// Bindings last: buffer 1 of the first dispatch is still there at the second, which takes buffer 0 alone.
+void turn_after_doubling(ApiProgram& p, bool set_again) {
+    auto* encoder = p.encoder();
+    p.dispatch(encoder, p.in.get(), p.more.get());
+    encoder->setComputePipelineState(p.turn.get());
+    encoder->setBuffer(p.out.get(), 0, 0);
+    if (set_again) encoder->setBuffer(p.more.get(), 0, 1);
+    encoder->setThreadgroupMemoryLength(128, 0);
+    encoder->dispatchThreads(MTL::Size(32, 1, 1), MTL::Size(32, 1, 1));
+    p.finish(encoder);
+}
 void read_input_back(ApiProgram& p) {
     auto* encoder = p.encoder();
     p.dispatch(encoder, p.in.get(), p.out.get());
@@ -330,6 +341,12 @@ const std::vector<ApiCase>& api_cases() {
         {{"dispatch-race", "serial", false},
          [](auto& p) { chain(p, MTL::DispatchTypeSerial, [](auto*) {}); },
          ""},
+        {{"unused-binding", "left_of_an_earlier_dispatch", false},
+         [](auto& p) { turn_after_doubling(p, false); },
+         ""},
+        {{"unused-binding", "set_for_a_kernel_that_takes_less", true},
+         [](auto& p) { turn_after_doubling(p, true); },
+         "kernel 'turn': unused-binding: The launch binds buffer 1, which the kernel doesn't take.\n"},
         {{"host-access", "before_the_wait", true},
          [](auto& p) { read_back(p, false); },
          "program: host-access: contents() of buffer 'out' is asked for while command buffer 'step 1' that "

@@ -54,12 +54,12 @@ void CommandStream::encode(const Dispatch& dispatch) {
     if (!commands_) {
         const auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
         commands_ = NS::RetainPtr(queue_->commandBuffer());
-        encoder_ = NS::RetainPtr(commands_->computeCommandEncoder());
+        encoder_ = NS::RetainPtr(commands_->computeCommandEncoder(MTL::DispatchTypeConcurrent));
         num_labels_ = 0;
     }
     labels_[num_labels_++ % labels_.size()] = dispatch.label;
     ++stats_.kernels[dispatch.pipeline->name];
-    ++stats_.dispatches;
+    const uint64_t index = stats_.dispatches++;
     encoder_->setComputePipelineState(dispatch.pipeline->state.get());
     for (size_t slot = 0; slot < dispatch.buffers.size(); ++slot) {
         encoder_->setBuffer(dispatch.buffers[slot].buffer, dispatch.buffers[slot].offset_bytes, slot);
@@ -74,8 +74,8 @@ void CommandStream::encode(const Dispatch& dispatch) {
     } else {
         encoder_->dispatchThreadgroups(dispatch.grid, MTL::Size(threads, 1, 1));
     }
-    // Metal doesn't promise that the next dispatch sees what this one wrote.
-    encoder_->memoryBarrier(MTL::BarrierScopeBuffers);
+    // Nothing else orders it and the next one.
+    if (index != options_.without_barrier) encoder_->memoryBarrier(MTL::BarrierScopeBuffers);
     if (options_.profile) stats_.encoding_seconds[dispatch.pipeline->name] += seconds_since(start);
 }
 

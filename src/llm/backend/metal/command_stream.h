@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class CommandStream {
     struct Options {
         double wait_seconds = 0;  // how long a submission may take
         bool profile = false;     // time encoding
+        // For tests of what barriers are worth: the dispatch, counted from 0, that none follows.
+        std::optional<uint64_t> without_barrier = {};
     };
     CommandStream(const Device& device, Options options);
     // Submits what is pending and waits until the device has let go of all memory.

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ class MetalBackend final : public Backend {
         // How long one run may take.
         double wait_seconds = kWaitSeconds;
         bool profile = false;  // times encoding, for profile()
+        std::optional<uint64_t> without_barrier = {};  // CommandStream::Options
     };
     static Result<std::unique_ptr<MetalBackend>> create(Options options);
     // On a device of the caller's, which outlives the backend.
@@ -98,7 +100,7 @@ class MetalBackend final : public Backend {
                                  : std::vector<std::span<const std::byte>>()),
           budget_bytes_(options.memory_bytes != 0 ? options.memory_bytes
                                                   : device->recommendedMaxWorkingSetSize()),
-          stream_(*device_, {options.wait_seconds, options.profile}) {}
+          stream_(*device_, {options.wait_seconds, options.profile, options.without_barrier}) {}
 
     // An Error with the numbers if so much more doesn't fit the budget.
     Result<void> reserve(uint64_t size_bytes, std::string_view what) const;

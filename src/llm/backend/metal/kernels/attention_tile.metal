@@ -51,10 +51,9 @@ inline void stage_cells(threadgroup float4* staged, device const uchar* cells, u
     }
 }
 
-// The factors of the rows as a diagonal matrix; lanes 4 r to 4 r + 3 hold row r's.
+// The factors of the rows as a diagonal matrix; lanes 4 r to 4 r + 3 hold row r's. Between two calls there is a barrier.
 inline simdgroup_float8x8 diagonal(float factor, threadgroup float* scratch, uint lane) {
     const uint column = lane % 4 * 2, row = lane / 4;
-    simdgroup_barrier(mem_flags::mem_threadgroup);
     scratch[row * 8 + column] = row == column ? factor : 0.0f;
     scratch[row * 8 + column + 1] = row == column + 1 ? factor : 0.0f;
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -141,7 +140,6 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
-        simdgroup_barrier(mem_flags::mem_threadgroup);
         for (uint c = 0; c < kBlock / 8; ++c) simdgroup_store(products[c], scores + c * 8, kBlock);
         simdgroup_barrier(mem_flags::mem_threadgroup);
 

@@ -1,0 +1,172 @@
+// Every barrier is needed: with any one taken out of a kernel's source, or left out behind a dispatch, the
+// checkers report what it ordered.
+#include <algorithm>
+#include <regex>
+
+#include "metal/api/extensions.h"
+#include "metal/check/report.h"
+#include "metal_test.h"
+
+namespace ingot::tests {
+namespace {
+
+using namespace graph;
+using metal::check::Finding;
+using metal::check::FindingKind;
+
+// Where the barriers of a text are, and how long each is.
+std::vector<std::pair<size_t, size_t>> barriers_of(const std::string& text) {
+    static const std::regex barrier(R"((threadgroup|simdgroup)_barrier\(mem_flags::\w+\);)");
+    std::vector<std::pair<size_t, size_t>> found;
+    for (std::sregex_iterator it(text.begin(), text.end(), barrier), end; it != end; ++it)
+        found.emplace_back(size_t(it->position()), size_t(it->length()));
+    return found;
+}
+
+// A watched device of its own.
+class Watched {
+  public:
+    explicit Watched(mtl::Device::SourceOf source_of, mtl::MetalBackend::Options options = {})
+        : device_(value_of(mtl::Device::with_sources(std::move(source_of)))) {
+        expect_ok(metal::set_checks(device_->get(), "default"));
+        backend_ = mtl::MetalBackend::create_on(*device_, std::move(options));
+    }
+    Backend& backend() { return *backend_; }
+    uint64_t dispatches() const {
+        uint64_t sum = 0;
+        for (const auto& [kernel, count] : backend_->kernel_counts()) sum += count;
+        return sum;
+    }
+    std::vector<Finding> take() { return metal::take_findings(device_->get()); }
+
+  private:
+    std::unique_ptr<mtl::Device> device_;
+    std::unique_ptr<mtl::MetalBackend> backend_;
+};
+
+std::string text_of(const std::vector<Finding>& findings) {
+    return metal::check::to_text(findings, metal::check::lines_of_files());
+}
+
+class BarrierMutants : public MetalTest {
+  protected:
+    void run(Backend& backend, const GraphParams& params, const std::function<void(GraphBuilder&)>& build,
+             const std::vector<InputData>& inputs) {
+        run_once(
+            {{&backend}}, params,
+            [&](const GraphParams& p) {
+                GraphBuilder b(p, weights_.table());
+                build(b);
+                return std::move(b).finish();
+            },
+            inputs);
+    }
+    void softmax(Backend& backend) {
+        const std::vector<float> x = random_values(2 * 1500, 77, 3.0f);
+        run(backend, {}, [](GraphBuilder& b) { b.output(b.softmax(b.input("x", DType::kF32, {2, 1500}))); },
+            {{"x", x}});
+    }
+    void product(Backend& backend) {
+        const std::vector<float> x = random_values(9 * 96, 9);
+        run(backend, {.tokens = 9},
+            [&](GraphBuilder& b) { b.output(b.mat_mul(matrix_, b.input("x", DType::kF32, {9, 96}))); },
+            {{"x", x}});
+    }
+    // `tokens` that see `cells` others and themselves.
+    void attention(Backend& backend, uint32_t cells, uint32_t tokens) {
+        const auto make = [&](const GraphParams& p) {
+            GraphBuilder b(p, weights_.table());
+            const Shape kv{p.tokens, 1, 64};
+            b.kv_store(0, b.input("k", DType::kF32, kv), b.input("v", DType::kF32, kv));
+            b.output(b.attention(b.input("q", DType::kF32, {p.tokens, 2, 64}), 0,
+                                 {.heads = 2, .kv_heads = 1, .head_dim = 64, .scale = 0.125f}));
+            return std::move(b).finish();
+        };
+        Executor executor({&backend}, make, {.kv_cells = cells + tokens});
+        for (const auto& [first, count] : {std::pair(0u, cells), std::pair(cells, tokens)}) {
+            const std::vector<float> k = random_values(count * 64, first + 1),
+                                     v = random_values(count * 64, first + 2),
+                                     q = random_values(count * 128, first + 3, 4.0f);
+            const std::vector<int32_t> positions = iota(int32_t(first), count);
+            expect_ok(executor.run(
+                {.tokens = count, .kv_format = kv::Format::kF32},
+                std::vector<InputData>{
+                    {"k", k}, {"v", v}, {"q", q}, {"cells", positions}, {"positions", positions}}));
+        }
+    }
+
+    const WeightId matrix_ = weights_.add("m", 65, 96);
+};
+
+TEST_F(BarrierMutants, EachBarrierOfEachKernelIsMissedByTheCheckers) {
+    struct Case {
+        const char* source;
+        std::function<void(Backend&)> run;
+        std::vector<std::string> settings = {};
+    };
+    const Case cases[] = {
+        {"rows", [&](Backend& b) { softmax(b); }},
+        {"mat_mul_tile", [&](Backend& b) { product(b); }},
+        // One threadgroup for all cells, so that a simdgroup has several blocks of them.
+        {"attention", [&](Backend& b) { attention(b, 300, 1); }, {"attn.decode=classic"}},
+        {"attention_tile", [&](Backend& b) { attention(b, 96, 20); }},
+    };
+    std::vector<std::string> covered;
+    for (const Case& c : cases) {
+        covered.emplace_back(c.source);
+        const mtl::MetalBackend::Options options{.kernels = value_of(mtl::parse_kernel_options(c.settings))};
+        Watched right(mtl::full_source, options);
+        c.run(right.backend());
+        const std::vector<Finding> none = right.take();
+        EXPECT_TRUE(none.empty()) << c.source << ": " << text_of(none);
+        const size_t count = barriers_of(mtl::full_source(c.source)).size();
+        EXPECT_GE(count, 2u) << c.source;
+        for (size_t i = 0; i < count; ++i) {
+            Watched mutant(
+                [&](std::string_view name) {
+                    std::string text = mtl::full_source(name);
+                    if (name != c.source) return text;
+                    const auto [at, length] = barriers_of(text).at(i);
+                    return text.replace(at, length, ";");
+                },
+                options);
+            c.run(mutant.backend());
+            EXPECT_FALSE(mutant.take().empty()) << c.source << ": barrier " << i;
+        }
+    }
+    for (const mtl::KernelSource& source : mtl::kernel_sources()) {
+        if (barriers_of(std::string(source.text)).empty()) continue;
+        EXPECT_THAT(covered, ::testing::Contains(std::string(source.name)));
+    }
+}
+
+// Each dispatch of this graph reads what the one before it wrote.
+TEST_F(BarrierMutants, TheBarrierBehindEachDispatchIsMissedByTheCheckers) {
+    const std::vector<float> x = random_values(96, 9);
+    const auto chain = [&](Backend& backend) {
+        run(backend, {},
+            [&](GraphBuilder& b) {
+                NodeId node = b.mat_mul(matrix_, b.input("x", DType::kF32, {1, 96}));
+                node = b.softmax(b.silu(b.scale(node, 0.5f)));
+                b.output(b.add(node, node));
+            },
+            {{"x", x}});
+    };
+    Watched right(mtl::full_source);
+    chain(right.backend());
+    const std::vector<Finding> none = right.take();
+    EXPECT_TRUE(none.empty()) << text_of(none);
+    const uint64_t dispatches = right.dispatches();
+    EXPECT_EQ(5u, dispatches);
+    for (uint64_t i = 0; i < dispatches; ++i) {
+        Watched mutant(mtl::full_source, {.without_barrier = i});
+        chain(mutant.backend());
+        const std::vector<Finding> found = mutant.take();
+        // Nothing follows the last one.
+        EXPECT_EQ(i + 1 < dispatches, !found.empty()) << "dispatch " << i;
+        for (const Finding& finding : found) EXPECT_EQ(FindingKind::kDispatchRace, finding.kind);
+    }
+}
+
+}  // namespace
+}  // namespace ingot::tests
