@@ -32,6 +32,7 @@ Result<std::string> follow_links(const std::string& path) {
 }
 
 Result<void> check_replaceable(const std::string& path) {
+    if (path.empty()) return fail(ErrorKind::kInvalidArgument, "the name of the file to write is empty");
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) {
         if (errno == ENOENT) return {};

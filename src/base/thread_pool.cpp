@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -24,6 +25,20 @@ void pause() {
 #endif
 }
 
+// Until `word` isn't `value` any more: spins, then sleeps. A spin that was enough makes the next one longer,
+// one that wasn't makes it shorter.
+void wait_while(const std::atomic<uint32_t>& word, uint32_t value, uint32_t& spins, uint32_t max_spins) {
+    for (uint32_t i = 0; i < spins; ++i) {
+        if (word.load(std::memory_order_acquire) != value) {
+            spins = std::min(max_spins, spins * 2);
+            return;
+        }
+        pause();
+    }
+    spins = std::min(max_spins, std::max(kMinSpins, spins / 2));
+    word.wait(value, std::memory_order_acquire);
+}
+
 }  // namespace
 
 uint32_t num_available_cores() {
@@ -43,15 +58,7 @@ void Barrier::wait(uint32_t& spins) {
         phase_.notify_all();
         return;
     }
-    for (uint32_t i = 0; i < spins; ++i) {
-        if (phase_.load(std::memory_order_acquire) != phase) {
-            spins = std::min(max_spins_, spins * 2);
-            return;
-        }
-        pause();
-    }
-    spins = std::min(max_spins_, std::max(kMinSpins, spins / 2));
-    phase_.wait(phase, std::memory_order_acquire);
+    wait_while(phase_, phase, spins, max_spins_);
 }
 
 void Worker::barrier() {
@@ -70,8 +77,11 @@ uint32_t Worker::claim(uint32_t counter, uint32_t amount) {
     }
 }
 
-ThreadPool::ThreadPool(uint32_t num_threads)
+ThreadPool::ThreadPool(uint32_t num_threads, Contention contention, DelayClock delay)
     : num_threads_(num_threads),
+      contention_(contention),
+      delay_(delay),
+      active_(num_threads),
       barrier_(num_threads, num_threads > num_available_cores() ? 0 : kMaxSpins),
       counters_(std::make_unique<Counter[]>(num_threads)),
       states_(std::make_unique<ThreadState[]>(num_threads)) {
@@ -94,24 +104,39 @@ void ThreadPool::start(Start start) {
 
 ThreadPool::~ThreadPool() {
     region_ = nullptr;
-    if (num_threads_ > 1) barrier_.wait(states_[0].spins);
+    call_threads(num_threads_);
     for (std::thread& thread : threads_) thread.join();
+}
+
+// Threads 1 to count - 1, which wait for it.
+void ThreadPool::call_threads(uint32_t count) {
+    for (uint32_t i = 1; i < count; ++i) {
+        states_[i].regions.fetch_add(1, std::memory_order_seq_cst);
+        states_[i].regions.notify_one();
+    }
 }
 
 void ThreadPool::thread_main(uint32_t index) {
     start_.wait(Start::kHold);
     if (start_ == Start::kQuit) return;
-    for (;;) {
-        barrier_.wait(states_[index].spins);
+    ThreadState& state = states_[index];
+    for (uint32_t regions = 0;; ++regions) {
+        wait_while(state.regions, regions, state.spins, barrier_.max_spins());
         if (region_ == nullptr) return;
         execute(index);
-        barrier_.wait(states_[index].spins);
     }
 }
 
+// A thread's part, up to where all have done theirs.
 uint32_t ThreadPool::execute(uint32_t index) {
-    Worker worker(*this, index, num_threads_, epoch_);
+    Worker worker(*this, index, active_, epoch_);
     region_(function_, worker);
+    ThreadState& state = states_[index];
+    if (contention_ == Contention::kYield) {
+        const auto delayed = delay_();
+        state.delay = delayed - std::exchange(state.delayed, delayed);
+    }
+    if (worker.count_ > 1) barrier_.wait(state.spins);
     return worker.epoch_;
 }
 
@@ -123,10 +148,35 @@ void ThreadPool::run_region(Region region, void* function) {
             counters_[i].epoch_and_value.store(0, std::memory_order_relaxed);
         epoch_ = 1;
     }
-    if (num_threads_ > 1) barrier_.wait(states_[0].spins);
-    const uint32_t last_epoch = execute(0);
-    if (num_threads_ > 1) barrier_.wait(states_[0].spins);
-    epoch_ = last_epoch;  // not earlier: the others read it as they start
+    const auto start = std::chrono::steady_clock::now();
+    // The caller may have waited for other things, or be another thread than the last time.
+    if (contention_ == Contention::kYield) states_[0].delayed = delay_();
+    barrier_.set_parties(active_);
+    call_threads(active_);
+    epoch_ = execute(0);  // not earlier: the others read it as they start
+    if (contention_ == Contention::kYield) adapt(std::chrono::steady_clock::now() - start);
+}
+
+void ThreadPool::adapt(std::chrono::nanoseconds region) {
+    std::chrono::nanoseconds delay{};
+    for (uint32_t i = 0; i < active_; ++i) delay = std::max(delay, states_[i].delay);
+    delay_sum_ = delay_sum_ / 2 + delay;
+    time_sum_ = time_sum_ / 2 + region;
+    // What n threads do in (1 - 1/n) of the time, n - 1 do in all of it.
+    if (active_ > 1 && delay_sum_ * active_ > time_sum_) {
+        set_active(active_ - 1);
+        patience_ = std::min(kMostPatience, patience_ * 2);
+    } else if (active_ == num_threads_) {
+        patience_ = std::max(kLeastPatience, patience_ / 2);
+    } else if (--regions_left_ == 0) {
+        set_active(active_ + 1);
+    }
+}
+
+void ThreadPool::set_active(uint32_t count) {
+    active_ = count;
+    regions_left_ = patience_;
+    delay_sum_ = time_sum_ = {};
 }
 
 Range split_evenly(size_t count, const Worker& worker, size_t granularity) {

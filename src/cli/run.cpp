@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
@@ -80,6 +81,8 @@ Result<void> save(Engine& engine, const std::string& path, std::vector<TokenId> 
 Result<void> complete(const RunFlags& flags) {
     INGOT_ASSIGN(const SamplerOptions sampler_options, flags.sampling.options());
     INGOT_ASSIGN(const std::string text, prompt_text(flags));
+    // What can't be written is said before the work is done, not after it.
+    if (flags.session) INGOT_TRY(OutputFile::create(*flags.session));
     INGOT_ASSIGN(const LoadedModel model, load_model(flags.model));
     INGOT_ASSIGN(const auto prompt, model.tokenizer.encode(text));
 

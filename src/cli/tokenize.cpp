@@ -87,6 +87,7 @@ Action add_tokenize(CLI::App& app) {
                  "Add no BOS or EOS, and take names of special tokens in the text as plain text");
     app.add_option("--separator", options->separator,
                    "Cut the text at each occurrence and tokenize the parts one by one, a line each")
+        ->check([](const std::string& separator) { return separator.empty() ? "is empty" : ""; })
         ->option_text("TEXT");
     return [options, text] { return tokenize(*options, text->count() > 0); };
 }

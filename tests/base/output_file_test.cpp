@@ -68,6 +68,12 @@ TEST_F(OutputFileTest, InAFolderThatIsNotThereIsNotFound) {
     EXPECT_EQ(path() + "/none/out: can't create: No such file or directory", file.error().describe());
 }
 
+TEST_F(OutputFileTest, WithoutANameIsRefused) {
+    const auto file = OutputFile::create("");
+    ASSERT_FALSE(file);
+    EXPECT_EQ("the name of the file to write is empty", file.error().describe());
+}
+
 TEST_F(OutputFileTest, OverAFolderIsRefusedAtOnce) {
     const auto file = OutputFile::create(folder_.string());
     ASSERT_FALSE(file);

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 
 namespace ingot {
 namespace {
@@ -115,6 +116,75 @@ TEST(ThreadPool, LateWorkerWakesTheOthers) {
 }
 
 // Stacks so large that only the first threads fit into the address space; in a process of its own.
+std::atomic<bool> crowded = false;
+
+// An hour more with each look while it is crowded.
+std::chrono::nanoseconds delay_in_a_crowd() {
+    thread_local std::chrono::nanoseconds delay{};
+    if (crowded) delay += std::chrono::hours(1);
+    return delay;
+}
+
+// How many workers a region had, each of which must have done its part of what there is to do.
+uint32_t workers_of_a_region(ThreadPool& pool) {
+    std::atomic<uint32_t> items = 0, workers = 0;
+    pool.run([&](Worker& worker) {
+        while (worker.claim(0, 1) < 20) ++items;
+        worker.barrier();
+        if (worker.index() == 0) workers = worker.count();
+        while (worker.claim(0, 1) < 20) ++items;
+    });
+    EXPECT_EQ(40u, items);
+    return workers;
+}
+
+TEST(ThreadPool, FewerThreadsGoOnWhileOtherProcessesHoldTheCores) {
+    ThreadPool pool(3, Contention::kYield, delay_in_a_crowd);
+    EXPECT_EQ(3u, workers_of_a_region(pool));
+    crowded = true;
+    uint32_t with_one = 0;
+    for (int region = 0; region < 1000; ++region) with_one += workers_of_a_region(pool) == 1;
+    EXPECT_GE(with_one, 950u);
+    EXPECT_LT(with_one, 998u) << "one more is tried now and then";
+    crowded = false;
+    uint32_t workers = 1;
+    for (int region = 0; region < 1000; ++region) workers = workers_of_a_region(pool);
+    EXPECT_EQ(3u, workers);
+}
+
+TEST(ThreadPool, ThatWaitsKeepsAllItsThreadsInACrowd) {
+    ThreadPool pool(3, Contention::kWait, delay_in_a_crowd);
+    crowded = true;
+    for (int region = 0; region < 10; ++region) EXPECT_EQ(3u, workers_of_a_region(pool));
+    crowded = false;
+}
+
+#if defined(__linux__)
+TEST(RunDelay, GrowsWhileTwoThreadsWantOneCore) {
+    std::atomic<bool> done = false;
+    std::atomic<uint32_t> running = 0;
+    std::chrono::nanoseconds most{};
+    const auto compete = [&](bool measure) {
+        cpu_set_t all, one;
+        sched_getaffinity(0, sizeof all, &all);
+        CPU_ZERO(&one);
+        for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+            if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        ++running;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (measure && most.count() == 0 && std::chrono::steady_clock::now() < end)
+            if (running == 2) most = run_delay();
+        while (!measure && !done) continue;
+        if (measure) done = true;
+    };
+    std::thread other(compete, false), measured(compete, true);
+    measured.join();
+    other.join();
+    EXPECT_GT(most.count(), 0);
+}
+#endif
+
 TEST(ThreadPoolDeath, AThreadThatTheSystemRefusesIsAnExceptionAndTheOthersEnd) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(

@@ -62,6 +62,11 @@ TEST(OutputErrors, ASessionFileThatIsNoneIsLeftAlone) {
         EXPECT_EQ(content, test::read_bytes(path));
     }
     expect_failure({"run", kTiny, "-p", "x", "-n", "1", "--session", kTiny}, {"is no session file"});
+    // Before anything is generated.
+    for (const auto& [where, message] : {std::pair(std::string(), "the name of the file to write is empty"),
+                                         {folder.file("missing/s"), "No such file or directory"},
+                                         {std::string("/dev/full"), "not a regular file"}})
+        expect_failure({"run", kTiny, "-p", "x", "-n", "1", "--session", where}, {message});
     expect_failure({"run", kTiny, "-p", "x", "-n", "1", "--session", folder.file("")}, {"directory"});
 }
 

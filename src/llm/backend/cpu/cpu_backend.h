@@ -94,7 +94,7 @@ class CpuBackend final : public Backend {
 
   private:
     CpuBackend(Isa isa, uint32_t threads, std::function<void(std::span<const std::byte>)> on_packed)
-        : kernels_(kernel_table(isa)), pool_(threads), on_packed_(std::move(on_packed)) {}
+        : kernels_(kernel_table(isa)), pool_(threads, Contention::kYield), on_packed_(std::move(on_packed)) {}
 
     Result<void> prepare_matrix(const graph::WeightTable& weights, graph::WeightId id);
     Result<std::span<std::byte>> kv_rows(uint32_t layer, KvSide side, uint32_t first_cell,

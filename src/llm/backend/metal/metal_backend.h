@@ -42,7 +42,7 @@ class MetalBackend final : public Backend {
         uint64_t memory_bytes = 0;
         // How long one run may take.
         double wait_seconds = kWaitSeconds;
-        bool profile = false;  // times encoding, for profile()
+        bool profile = false;                          // times encoding, for profile()
         std::optional<uint64_t> without_barrier = {};  // CommandStream::Options
     };
     static Result<std::unique_ptr<MetalBackend>> create(Options options);
