@@ -51,15 +51,13 @@ class Planning {
         out_.plan.max_copy_batch = options_.max_copy_batch;
         out_.kernel = kernel_;
         out_.options = switched(reference_, options_);
-        INGOT_ASSIGN(const std::vector<uint32_t> threads, thread_counts());
-        out_.plan.threads = threads.front();
-        out_.kernel.threads = threads.front();
-        for (const uint32_t t : threads) {
-            const bool only = threads.size() == 1;
-            if (auto read = read_width(t); !read && only) return keep_reference(read.error().describe());
+        INGOT_ASSIGN(threads_, thread_counts());
+        out_.plan.threads = threads_.front();
+        out_.kernel.threads = threads_.front();
+        if (auto read = read_widths(); !read) {
+            if (!options_.fixed.empty()) return Failure(read.error());
+            return keep_reference(read.error().describe());
         }
-        if (widths_.empty()) return keep_reference("no number of threads serves this program");
-        if (!options_.fixed.empty()) INGOT_TRY(keep_fixed());
         if (widths_.begin()->second.planned.empty()) return keep_reference("it has no product to plan");
         return choose();
     }
@@ -77,6 +75,16 @@ class Planning {
     }
 
   private:
+    // Numbers of threads that the passes can't serve are left out, unless there is one alone.
+    Result<void> read_widths() {
+        widths_.clear();
+        for (const uint32_t t : threads_)
+            if (auto read = read_width(t); !read && threads_.size() == 1) return read;
+        if (widths_.empty()) return fail(ErrorKind::kUnsupported, "no number of threads serves this program");
+        if (!options_.fixed.empty()) return keep_fixed();
+        return {};
+    }
+
     Result<void> read_width(uint32_t threads) {
         INGOT_ASSIGN(LegalPlans w,
                      legal_plans(kernel_, threads, reference_, options_, costs_, out_.plan.refused));
@@ -158,6 +166,11 @@ class Planning {
         while (!widths_.empty()) {
             const auto solved =
                 solve(instance(), {reference_.target->threadgroup_bytes, options_.max_thread_candidates});
+            if (!solved && solved.error().kind == ErrorKind::kLimit && options_.pipeline_loops) {
+                if (auto read = plan_without_versions(solved.error().message); !read)
+                    return keep_reference(read.error().describe());
+                continue;
+            }
             if (!solved) return keep_reference(solved.error().message);
             const Solution& best = solved->best.front();
             if (confirm(best)) {
@@ -167,6 +180,13 @@ class Planning {
             }
         }
         return keep_reference("the passes confirm no plan");
+    }
+
+    // Loops may go step by step: no more versions of their tiles than the program has.
+    Result<void> plan_without_versions(const std::string& why) {
+        out_.plan.refused.push_back({kernel_.where(kernel_.loc), "pipelined loops", why});
+        options_.pipeline_loops = false;
+        return read_widths();
     }
 
     std::vector<ProductChoice> choices(const LegalPlans& w, const Solution& s) const {
@@ -304,8 +324,9 @@ class Planning {
 
     const Kernel kernel_;
     const PlanOptions& reference_;
-    const PlannerOptions& options_;
+    PlannerOptions options_;
     const Costs& costs_;
+    std::vector<uint32_t> threads_;
     std::map<uint32_t, LegalPlans> widths_;
     PlannedKernel out_;
 };

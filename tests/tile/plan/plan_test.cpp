@@ -348,6 +348,26 @@ TEST(Planner, AProgramsOwnDivisionStaysWhereEveryRectangleIsPastTheBudget) {
     EXPECT_EQ(k.plan.gemms.begin()->second.partition, divide(64, 128, 8, 8, 4, Policy::kSquare));
 }
 
+// Two versions of the tiles and the accumulator's own tile are 35 KiB; in steps it fits.
+TEST(Planner, LoopsGoStepByStepWhereMoreVersionsOfTheirTilesLeaveNoPlan) {
+    CompileOptions options;
+    options.planner.direct_accumulator_store = false;
+    const auto compiled = compile(read_kernel("gemm"), options);
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    ASSERT_TRUE(compiled->group_plan.applied) << compiled->group_plan.why_reference;
+    EXPECT_EQ(compiled->group_plan.products.at(0).chosen.accumulator, Accumulator::kResident);
+    EXPECT_LE(compiled->threadgroup_bytes, 32768);
+    EXPECT_NE(compiled->explain().find("pipelined loops: the least plan needs 35840 bytes"),
+              std::string::npos)
+        << compiled->explain();
+    // What fits with versions keeps them.
+    options.planner.direct_accumulator_store = true;
+    const auto direct = compile(read_kernel("gemm"), options);
+    ASSERT_TRUE(direct);
+    EXPECT_EQ(direct->explain().find("pipelined loops"), std::string::npos);
+    EXPECT_NE(direct->explain().find("into 2 versions"), std::string::npos);
+}
+
 TEST(Planner, CostsDecideAmongLegalPlansAlone) {
     PlannerOptions o;
     Costs c = *costs_of("metal-m4");
