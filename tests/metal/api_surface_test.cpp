@@ -400,6 +400,21 @@ TEST_F(Surface, DescriptorsLimitThePipelinesThreads) {
     ASSERT_TRUE(pipeline) << message();
     EXPECT_EQ(64u, pipeline->maxTotalThreadsPerThreadgroup());
     EXPECT_STREQ("limited", pipeline->label()->utf8String());
+    for (const auto& [threads, status] :
+         {std::pair{64u, MTL::CommandBufferStatusCompleted}, std::pair{65u, MTL::CommandBufferStatusError}}) {
+        const auto in = ints(std::vector<int32_t>(65)), out = ints(std::vector<int32_t>(65));
+        MTL::CommandBuffer* commands = queue->commandBuffer();
+        MTL::ComputeCommandEncoder* encoder = commands->computeCommandEncoder();
+        encoder->setComputePipelineState(pipeline.get());
+        encoder->setBuffer(out.get(), 0, 0);
+        encoder->setBuffer(in.get(), 0, 1);
+        encoder->dispatchThreads(MTL::Size(threads, 1, 1), MTL::Size(threads, 1, 1));
+        encoder->endEncoding();
+        commands->commit();
+        commands->waitUntilCompleted();
+        EXPECT_EQ(status, commands->status()) << threads;
+        EXPECT_GE(commands->GPUEndTime(), commands->GPUStartTime());
+    }
     descriptor->reset();
     EXPECT_EQ(nullptr,
               device->newComputePipelineState(descriptor.get(), MTL::PipelineOptionNone, nullptr, &error));

@@ -1,5 +1,7 @@
 // The Metal API's semantics: ownership, buffers, heaps, command buffers with their states, errors and
 // handlers, blits, events, function constants, reflection. Kernels are MLX's.
+#include <cstring>
+#include <functional>
 #include <thread>
 
 #include <Metal/Metal.hpp>
@@ -215,6 +217,20 @@ TEST_F(Api, SharedEventsOrderCommandBuffersAndTheHost) {
     EXPECT_EQ(2u, notified);
 }
 
+TEST_F(Api, WaitsOfAnyLengthAreWaits) {
+    for (const std::uint64_t milliseconds :
+         {std::uint64_t{60'000}, std::uint64_t{10'000'000'000'000}, std::uint64_t{INT64_MAX}, UINT64_MAX}) {
+        const auto event = NS::TransferPtr(device->newSharedEvent());
+        std::thread signals([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            event->setSignaledValue(1);
+        });
+        EXPECT_TRUE(event->waitUntilSignaledValue(1, milliseconds)) << milliseconds;
+        signals.join();
+        EXPECT_FALSE(event->waitUntilSignaledValue(2, 0));
+    }
+}
+
 TEST_F(Api, EventThatNeverComesEndsInATimeout) {
     set_time_limit(device.get(), 0.1);
     const auto event = NS::TransferPtr(device->newEvent());
@@ -252,6 +268,64 @@ TEST_F(Api, FunctionsAreFoundByNameWithConstants) {
     EXPECT_STREQ("out", out->name()->utf8String());
     EXPECT_EQ(3u, out->index());
     EXPECT_EQ(MTL::BindingAccessReadWrite, out->access());
+}
+
+TEST_F(Api, WhatCallsHandOutLivesInTheCallersPool) {
+    const auto descriptor = NS::TransferPtr(MTL::FunctionDescriptor::alloc()->init());
+    descriptor->setName(text("no_such_kernel"));
+    EXPECT_EQ(nullptr, library->newFunction(descriptor.get(), &error));
+    EXPECT_EQ(1u, error->retainCount());
+    EXPECT_THAT(error->localizedDescription()->utf8String(), HasSubstr("'no_such_kernel'"));
+
+    const auto empty = NS::TransferPtr(MTL::ComputePipelineDescriptor::alloc()->init());
+    MTL::ComputePipelineReflection* reflection = nullptr;
+    EXPECT_EQ(nullptr, device->newComputePipelineState(empty.get(), MTL::PipelineOptionBindingInfo,
+                                                       &reflection, &error));
+    EXPECT_EQ(1u, error->retainCount());
+    EXPECT_THAT(error->localizedDescription()->utf8String(), HasSubstr("no compute function"));
+
+    const auto exp = NS::TransferPtr(library->newFunction(text("v_Expfloat32float32")));
+    empty->setComputeFunction(exp.get());
+    const auto state = NS::TransferPtr(
+        device->newComputePipelineState(empty.get(), MTL::PipelineOptionBindingInfo, &reflection, &error));
+    ASSERT_TRUE(state);
+    EXPECT_EQ(1u, reflection->retainCount());
+    EXPECT_EQ(3u, reflection->bindings()->count());
+}
+
+// What a grid of the device can't count is refused, not cut down to 32 bits.
+TEST_F(Api, GridsBeyond32BitsAreInvalid) {
+    const auto exp = pipeline("v_Expfloat32float32");
+    const auto indirect = NS::TransferPtr(device->newBuffer(12, MTL::ResourceStorageModeShared));
+    const uint32_t groups[3] = {1u << 31, 1, 1};
+    std::memcpy(indirect->contents(), groups, sizeof groups);
+    constexpr NS::UInteger kOver = (NS::UInteger{1} << 32) + 1, kHalf = NS::UInteger{1} << 63;
+    using Encode = std::function<void(MTL::ComputeCommandEncoder*)>;
+    const MTL::Size one(1, 1, 1);
+    const std::pair<const char*, Encode> dispatches[] = {
+        {"threads", [&](auto* encoder) { encoder->dispatchThreads(MTL::Size(kOver, 1, 1), one); }},
+        {"group", [&](auto* encoder) { encoder->dispatchThreads(one, MTL::Size(1, kOver, 1)); }},
+        {"groups", [&](auto* encoder) { encoder->dispatchThreadgroups(MTL::Size(1, 1, kOver), one); }},
+        {"beyond 64 bits",
+         [&](auto* encoder) { encoder->dispatchThreadgroups(MTL::Size(kHalf, 1, 1), MTL::Size(2, 1, 1)); }},
+        {"indirect",
+         [&](auto* encoder) { encoder->dispatchThreadgroups(indirect.get(), 0, MTL::Size(2, 1, 1)); }},
+        {"memory", [&](auto* encoder) {
+             encoder->setThreadgroupMemoryLength(NS::UInteger{1} << 32, 0);
+             encoder->dispatchThreads(one, one);
+         }}};
+    for (const auto& [name, encode] : dispatches) {
+        MTL::CommandBuffer* commands = queue->commandBuffer();
+        MTL::ComputeCommandEncoder* encoder = commands->computeCommandEncoder();
+        encoder->setComputePipelineState(exp.get());
+        encode(encoder);
+        encoder->endEncoding();
+        commands->commit();
+        commands->waitUntilCompleted();
+        ASSERT_EQ(MTL::CommandBufferStatusError, commands->status()) << name;
+        EXPECT_EQ(NS::Integer(MTL::CommandBufferErrorInvalidResource), commands->error()->code()) << name;
+        EXPECT_THAT(commands->error()->localizedDescription()->utf8String(), HasSubstr("accepted")) << name;
+    }
 }
 
 TEST_F(Api, LibraryErrorsCarryDomainCodeAndReason) {

@@ -260,6 +260,32 @@ TEST(Executor, GroupsBeyondTheLimitsAreRefused) {
     EXPECT_THAT(memory.error().describe(), HasSubstr("36864 bytes of threadgroup memory"));
 }
 
+TEST(Executor, SizesWhoseProductOverflowsAreRefused) {
+    const auto kernel = reverse_kernel();
+    const Size3 sizes[] = {
+        {2977518503, 289529, 21398}, {1u << 31, 1u << 31, 4}, {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
+    for (const Size3& size : sizes) {
+        Launch launch;
+        launch.grid_threads = {5000, 1, 1};
+        launch.group_threads = size;
+        EXPECT_FALSE(the_executor().run(*kernel, launch)) << size.x;
+        launch.grid_threads = size;
+        launch.group_threads = {32, 1, 1};
+        EXPECT_FALSE(the_executor().run(*kernel, launch)) << size.x;
+    }
+}
+
+TEST(Executor, LeavingDefinedBehaviourIsAFault) {
+    for (const char* ending : {"unreachable", "br label %again\nagain:\nunreachable"}) {
+        const auto kernel =
+            text_kernel(kernel_ir(1, {}, "store i32 7, ptr addrspace(1) %b0\n" + std::string(ending), ""));
+        std::vector<uint32_t> out{0};
+        const auto report = Dispatch(kernel).buffer(0, out).groups({1, 1, 1}, {1, 1, 1});
+        EXPECT_EQ(LaunchStatus::kFault, report.status);
+        EXPECT_THAT(report.message, HasSubstr("kernel 'k'"));
+    }
+}
+
 // Eight rounds in which every lane reads shared[0], then lane 0 adds 1 to it: right only in lockstep.
 std::shared_ptr<const Kernel> lockstep_kernel(bool reconverge) {
     CompileOptions options;

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "metal/api/capture.h"
 #include "metal/api/watch.h"
+#include "metal/exec/deadline.h"
 
 namespace ingot::metal::api {
 namespace {
@@ -51,8 +52,7 @@ void CommandBufferImpl::execute() {
     }
     changed.notify_all();
     for (const auto& handler : scheduled_handlers) handler(this);
-    const auto limit = std::chrono::duration<double>(queue->device->time_limit_seconds);
-    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+    const auto deadline = deadline_after(queue->device->time_limit_seconds);
     CommandResult result;
     for (const Command& command : commands) {
         result = command(deadline);
@@ -218,10 +218,14 @@ void CommandBuffer::commit() {
     {
         const std::scoped_lock lock(buffer.mutex);
         INGOT_CHECK(buffer.status == CommandBufferStatusEnqueued, "a command buffer was committed twice");
-        buffer.status = CommandBufferStatusCommitted;
     }
+    // Once it is committed the queue's thread may run it and clear what is read here.
     if (buffer.capture != nullptr) buffer.capture->record(buffer);
     if (Watch* watch = watch_of(*buffer.queue->device)) watch->committed(buffer, buffer.written);
+    {
+        const std::scoped_lock lock(buffer.mutex);
+        buffer.status = CommandBufferStatusCommitted;
+    }
     buffer.queue->committed();
 }
 void CommandBuffer::waitUntilScheduled() {
@@ -251,11 +255,23 @@ NS::Error* CommandBuffer::error() const {
     const std::scoped_lock lock(buffer.mutex);
     return buffer.error;
 }
+// The queue's thread reads them without a lock.
+static void add_handler(CommandBufferImpl& buffer, std::vector<HandlerFunction>& handlers,
+                        const HandlerFunction& function) {
+    const std::scoped_lock lock(buffer.mutex);
+    INGOT_CHECK(buffer.status < CommandBufferStatusCommitted,
+                "a handler is added to a committed command buffer");
+    handlers.push_back(function);
+}
+static CFTimeInterval time_of(CommandBufferImpl& buffer, const double& seconds) {
+    const std::scoped_lock lock(buffer.mutex);
+    return seconds;
+}
 void CommandBuffer::addScheduledHandler(const HandlerFunction& function) {
-    impl(this).scheduled_handlers.push_back(function);
+    add_handler(impl(this), impl(this).scheduled_handlers, function);
 }
 void CommandBuffer::addCompletedHandler(const HandlerFunction& function) {
-    impl(this).completed_handlers.push_back(function);
+    add_handler(impl(this), impl(this).completed_handlers, function);
 }
 void CommandBuffer::encodeWait(const Event* event, std::uint64_t value) {
     impl(this).keep(event);
@@ -275,16 +291,16 @@ void CommandBuffer::encodeSignalEvent(const Event* event, std::uint64_t value) {
     });
 }
 CFTimeInterval CommandBuffer::GPUStartTime() const {
-    return impl(this).start_seconds;
+    return time_of(impl(this), impl(this).start_seconds);
 }
 CFTimeInterval CommandBuffer::GPUEndTime() const {
-    return impl(this).end_seconds;
+    return time_of(impl(this), impl(this).end_seconds);
 }
 CFTimeInterval CommandBuffer::kernelStartTime() const {
-    return impl(this).start_seconds;
+    return time_of(impl(this), impl(this).start_seconds);
 }
 CFTimeInterval CommandBuffer::kernelEndTime() const {
-    return impl(this).end_seconds;
+    return time_of(impl(this), impl(this).end_seconds);
 }
 void CommandBuffer::pushDebugGroup(const NS::String* text) {
     CommandBufferImpl& buffer = impl(this);

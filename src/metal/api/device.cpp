@@ -1,8 +1,10 @@
 // The device itself, fences and events.
 #include <unistd.h>
 
+#include "base/check.h"
 #include "metal/api/extensions.h"
 #include "metal/api/watch.h"
+#include "metal/exec/deadline.h"
 #include "metal/exec/tensor_argument.h"
 
 namespace ingot::metal::api {
@@ -204,7 +206,7 @@ void SharedEvent::setSignaledValue(std::uint64_t value) {
     impl(this).signal(value);
 }
 bool SharedEvent::waitUntilSignaledValue(std::uint64_t value, std::uint64_t milliseconds) {
-    return impl(this).wait(value, std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds));
+    return impl(this).wait(value, ingot::metal::deadline_after(double(milliseconds) / 1000));
 }
 void SharedEvent::notifyListener(const SharedEventListener*, std::uint64_t value,
                                  const SharedEventNotificationFunction& function) {
@@ -224,6 +226,7 @@ void SharedEvent::notifyListener(const SharedEventListener*, std::uint64_t value
 namespace ingot::metal {
 
 void set_time_limit(MTL::Device* device, double seconds) {
+    INGOT_CHECK(seconds > 0, "a time limit of {} seconds; more than 0 are accepted", seconds);
     api::impl(device).time_limit_seconds = seconds;
 }
 void set_cooperative_layout(MTL::Device* device, CooperativeLayout layout) {

@@ -1,4 +1,5 @@
 // Compute and blit encoders: what each call records for the queue's thread.
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -123,6 +124,11 @@ Result<LaunchReport> run_watched(Watch& watch, const ComputeState& state, const 
     return watch.run(dispatch, unordered);
 }
 
+bool fits(const Size3& group, uint32_t most) {
+    const uint64_t area = uint64_t{group.x} * group.y;
+    return area <= most && area * group.z <= most;
+}
+
 CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time_point deadline,
                            Unordered* unordered) {
     if (state.pipeline == nullptr) return invalid("a dispatch without a compute pipeline state");
@@ -138,6 +144,11 @@ CommandResult run_dispatch(const ComputeState& state, Launch launch, Clock::time
         }
     }
     Watch* watch = watch_of(*state.pipeline->device);
+    if (watch == nullptr && !fits(launch.group_threads, state.pipeline->max_threads)) {
+        return invalid(fmt::format("a threadgroup of {} x {} x {} threads, its pipeline takes at most {}",
+                                   launch.group_threads.x, launch.group_threads.y, launch.group_threads.z,
+                                   state.pipeline->max_threads));
+    }
     const auto report = watch != nullptr
                             ? run_watched(*watch, state, launch, unordered)
                             : state.pipeline->device->executor->run(*state.pipeline->kernel, launch);
@@ -177,8 +188,38 @@ std::string check_offset(const BufferImpl& buffer, uint64_t offset, uint64_t siz
     return fmt::format("{}: bytes {} to {} of a buffer of {}", what, offset, offset + size, buffer.length);
 }
 
-Size3 to_size3(const MTL::Size& size) {
-    return {uint32_t(size.width), uint32_t(size.height), uint32_t(size.depth)};
+std::string to_string(const MTL::Size& size) {
+    return fmt::format("{} x {} x {}", size.width, size.height, size.depth);
+}
+
+// The device counts in 32 bits.
+Result<Size3> to_size3(const MTL::Size& size, const char* what) {
+    if (std::max({size.width, size.height, size.depth}) > UINT32_MAX) {
+        return fail(ErrorKind::kLimit, "{} of {} threads; at most {} in a direction are accepted", what,
+                    to_string(size), UINT32_MAX);
+    }
+    return Size3{uint32_t(size.width), uint32_t(size.height), uint32_t(size.depth)};
+}
+
+// Of so many threadgroups. A product beyond 64 bits is as much beyond the device as the largest number.
+MTL::Size threads_of(const MTL::Size& groups, const MTL::Size& threads) {
+    const auto product = [](NS::UInteger a, NS::UInteger b) {
+        NS::UInteger result = 0;
+        return __builtin_mul_overflow(a, b, &result) ? ~NS::UInteger{0} : result;
+    };
+    return {product(groups.width, threads.width), product(groups.height, threads.height),
+            product(groups.depth, threads.depth)};
+}
+
+CommandResult run_grid(const ComputeState& state, const MTL::Size& grid, const MTL::Size& threads,
+                       Clock::time_point deadline, Unordered* unordered) {
+    Launch launch;
+    const auto grid_threads = to_size3(grid, "a grid"), group_threads = to_size3(threads, "a threadgroup");
+    if (!grid_threads) return invalid(grid_threads.error().describe());
+    if (!group_threads) return invalid(group_threads.error().describe());
+    launch.grid_threads = *grid_threads;
+    launch.group_threads = *group_threads;
+    return run_dispatch(state, launch, deadline, unordered);
 }
 
 void start(EncoderState& encoder, CommandBufferImpl& buffer, const char* kind) {
@@ -188,10 +229,6 @@ void start(EncoderState& encoder, CommandBufferImpl& buffer, const char* kind) {
     buffer.retain();
     encoder.command_buffer = &buffer;
     encoder.kind = kind;
-}
-
-std::string to_string(const Size3& size) {
-    return fmt::format("{} x {} x {}", size.x, size.y, size.z);
 }
 
 // "buffer(0) 4000 bytes, bytes(2) 4 bytes, threadgroup(0) 256 bytes"
@@ -217,7 +254,7 @@ std::string describe_arguments(const ComputeState& state) {
 
 std::string describe_dispatch(const ComputeState& state, const std::string& grid, const MTL::Size& threads) {
     const std::string name = state.pipeline != nullptr ? state.pipeline->kernel->info.name : "no pipeline";
-    return fmt::format("dispatch {}: {} in groups of {}{}", name, grid, to_string(to_size3(threads)),
+    return fmt::format("dispatch {}: {} in groups of {}{}", name, grid, to_string(threads),
                        describe_arguments(state));
 }
 
@@ -330,12 +367,12 @@ void ComputeCommandEncoder::setThreadgroupMemoryLength(NS::UInteger length, NS::
                   "setThreadgroupMemoryLength {} in slot {}; a multiple of 16 and slots 0 to {} are accepted",
                   length, index, ingot::metal::kNumThreadgroupSlots - 1));
     if (!allowed) return;
-    impl(this).state.threadgroup_bytes[index] = uint32_t(length);
+    // A dispatch refuses more than the device has, be it this much.
+    constexpr NS::UInteger kMost = UINT32_MAX / 16 * 16;
+    impl(this).state.threadgroup_bytes[index] = uint32_t(std::min(length, kMost));
 }
 void ComputeCommandEncoder::dispatchThreadgroups(Size groups, Size threads) {
-    dispatchThreads(
-        Size(groups.width * threads.width, groups.height * threads.height, groups.depth * threads.depth),
-        threads);
+    dispatchThreads(threads_of(groups, threads), threads);
 }
 void ComputeCommandEncoder::dispatchThreadgroups(const Buffer* indirect, NS::UInteger offset, Size threads) {
     impl(this).encoder.command_buffer->keep(indirect);
@@ -350,25 +387,20 @@ void ComputeCommandEncoder::dispatchThreadgroups(const Buffer* indirect, NS::UIn
         }
         std::memcpy(groups, buffer.address() + offset, sizeof groups);
         if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return CommandResult{};
-        ingot::metal::Launch launch;
-        launch.group_threads = to_size3(threads);
-        launch.grid_threads = {groups[0] * launch.group_threads.x, groups[1] * launch.group_threads.y,
-                               groups[2] * launch.group_threads.z};
-        return run_dispatch(state, launch, deadline, unordered.get());
+        const Size grid = threads_of({groups[0], groups[1], groups[2]}, threads);
+        return run_grid(state, grid, threads, deadline, unordered.get());
     };
     impl(this).encoder.add(command, describe_dispatch(impl(this).state, "an indirect grid", threads));
     impl(this).state.dispatched();
 }
 void ComputeCommandEncoder::dispatchThreads(Size grid, Size threads) {
-    ingot::metal::Launch launch;
-    launch.grid_threads = to_size3(grid);
-    launch.group_threads = to_size3(threads);
     note_writes(impl(this).encoder, impl(this).state);
-    const auto command = [state = impl(this).state, unordered = impl(this).unordered, launch](auto deadline) {
-        return run_dispatch(state, launch, deadline, unordered.get());
+    const auto command = [state = impl(this).state, unordered = impl(this).unordered, grid,
+                          threads](auto deadline) {
+        return run_grid(state, grid, threads, deadline, unordered.get());
     };
-    impl(this).encoder.add(
-        command, describe_dispatch(impl(this).state, to_string(to_size3(grid)) + " threads", threads));
+    impl(this).encoder.add(command,
+                           describe_dispatch(impl(this).state, to_string(grid) + " threads", threads));
     impl(this).state.dispatched();
 }
 // Commands run in order: only who watches hears of barriers.

@@ -230,7 +230,6 @@ Function* Library::newFunction(const NS::String* name, const FunctionConstantVal
 }
 
 Function* Library::newFunction(const FunctionDescriptor* descriptor, NS::Error** error) {
-    const auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
     Function* function = newFunction(descriptor->name(), descriptor->constantValues(), nullptr);
     if (function == nullptr) {
         set_error(error, LibraryErrorDomain, LibraryErrorFunctionNotFound,
@@ -349,7 +348,6 @@ ComputePipelineState* Device::newComputePipelineState(const ComputePipelineDescr
                                                       PipelineOption,
                                                       const AutoreleasedComputePipelineReflection* reflection,
                                                       NS::Error** error) {
-    const auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
     const Function* function = descriptor->computeFunction();
     if (function == nullptr) {
         set_error(error, LibraryErrorDomain, LibraryErrorFunctionNotFound,

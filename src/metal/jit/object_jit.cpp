@@ -119,6 +119,8 @@ llvm::orc::JITTargetMachineBuilder host_builder() {
     auto builder = llvm::cantFail(orc::JITTargetMachineBuilder::detectHost());
     builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
     builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+    // What is undefined ends the launch instead of running into whatever code comes next.
+    builder.getOptions().TrapUnreachable = true;
     return builder;
 }
 

@@ -320,15 +320,18 @@ void Worker::finding(const char* what, uint32_t a, uint32_t b) {
 }
 
 Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
-    const uint64_t threads = launch.group_threads.count();
+    const Size3 &group = launch.group_threads, &grid = launch.grid_threads;
     const uint32_t most = std::min(kMaxThreadsPerThreadgroup, kernel.info.max_threads_per_threadgroup);
-    if (threads == 0 || threads > most || launch.grid_threads.count() == 0) {
+    // First each direction, then the product: it can't overflow.
+    const bool group_fits = std::max({group.x, group.y, group.z}) <= most && group.count() <= most;
+    uint64_t threads = 0;
+    const bool grid_fits = !__builtin_mul_overflow(uint64_t{grid.x} * grid.y, grid.z, &threads);
+    if (!group_fits || group.count() == 0 || !grid_fits || threads == 0) {
         return fail(
             ErrorKind::kInvalidArgument,
             "kernel '{}': a threadgroup of {} x {} x {} threads over a grid of {} x {} x {}; 1 to {} threads "
-            "and a grid that isn't empty are accepted",
-            kernel.info.name, launch.group_threads.x, launch.group_threads.y, launch.group_threads.z,
-            launch.grid_threads.x, launch.grid_threads.y, launch.grid_threads.z, most);
+            "and a grid that isn't empty, of less than 2^64, are accepted",
+            kernel.info.name, group.x, group.y, group.z, grid.x, grid.y, grid.z, most);
     }
     if ((launch.monitor == nullptr) != kernel.instrumentation.empty()) {
         return fail(ErrorKind::kInvalidArgument, "kernel '{}' was{} compiled to be watched, and {} watches",
@@ -365,10 +368,10 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
     INGOT_TRY(check_launch(kernel, launch));
     const auto asked = std::chrono::steady_clock::now();
     auto [lanes, refusal] = launch.monitor == nullptr ? tiers_.choose(kernel, launch) : watched(launch);
-    // What compiling takes isn't the kernel's time.
+    const std::scoped_lock lock(mutex_);
+    // What compiling and waiting for other launches take isn't the kernel's time.
     auto deadline = launch.deadline;
     if (deadline != Watchdog::Clock::time_point::max()) deadline += std::chrono::steady_clock::now() - asked;
-    const std::scoped_lock lock(mutex_);
     const auto begin = std::chrono::steady_clock::now();
     const auto groups = [](uint32_t grid, uint32_t group) {
         return uint32_t((uint64_t{grid} + group - 1) / group);
