@@ -63,6 +63,7 @@ class OutlineParser {
     size_t function(Declaration declaration, size_t open, size_t end, size_t parent);
     size_t other(Declaration declaration, size_t from, size_t end, size_t parent);
     size_t skip_attributes(size_t i) const;
+    size_t before_attributes(size_t i) const;
     size_t semicolon(size_t i, size_t end) const;
     size_t constructor_body(size_t colon, size_t end) const;
     size_t add(Declaration declaration, size_t parent) {
@@ -102,6 +103,13 @@ size_t OutlineParser::skip_attributes(size_t i) const {
         found = out_.attribute_lists_.find(i);
     }
     return i;
+}
+
+// The token that precedes `i` and is of no attribute.
+size_t OutlineParser::before_attributes(size_t i) const {
+    auto found = out_.attribute_lists_.lower_bound(i);
+    while (found != out_.attribute_lists_.begin() && (--found)->second.range.end == i) i = found->first;
+    return i - 1;
 }
 
 // One past the ";" that ends what `i` is in.
@@ -235,7 +243,7 @@ Result<size_t> OutlineParser::general(Declaration declaration, size_t end, size_
             }
             --i;
         } else if (token.is("(")) {
-            const Token& before = tokens_[i - 1];
+            const Token& before = tokens_[before_attributes(i)];
             const bool named =
                 i > declaration.head && last_word != kNone && (before.is_word() || before.is(">"));
             if (!named || is_one_of(before, kParenthesized) || before.is("*")) {

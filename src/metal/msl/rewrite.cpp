@@ -26,7 +26,7 @@ Result<Program> Program::rewrite(std::string text, std::string_view file, bool s
     program.constants_ = declare_function_constants(source, edits);
     program.entries_ = find_entries(source, program.kernels_, edits);
     if (strict) note_declared_spaces(source, edits);
-    drop_duplicates(source, edits);
+    INGOT_TRY(drop_duplicates(source, edits));
     program.edits_ = std::make_unique<const Edits>(std::move(edits));
     return program;
 }

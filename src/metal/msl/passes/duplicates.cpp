@@ -1,4 +1,4 @@
-#include <set>
+#include <map>
 
 #include "metal/msl/passes/passes.h"
 
@@ -10,7 +10,9 @@ class Speller {
   public:
     explicit Speller(const Source& source) : source_(source) {}
 
-    std::string spell(Range range) const {
+    // Words that `names` has are spelled as it says.
+    using Names = std::map<std::string_view, std::string>;
+    std::string spell(Range range, const Names& names = {}) const {
         std::string text;
         bool was_const = false;
         for (size_t i = range.begin; i < range.end; ++i) {
@@ -24,14 +26,41 @@ class Speller {
             if (is_const && was_const) continue;
             if (!is_const && (is_address_space(token) || token.is("kernel"))) continue;
             was_const = is_const;
-            text += is_const ? "const" : token.text;
+            const auto name = names.find(token.text);
+            text += is_const ? "const" : name != names.end() ? name->second : token.text;
             text += ' ';
         }
         return text;
     }
 
+    // What a function or class does, whatever its parameters are called.
+    std::string spell_definition(const Declaration& declaration) const {
+        if (declaration.kind == DeclarationKind::kClass)
+            return spell({declaration.body.begin, declaration.range.end});
+        Names names;
+        for (const Range part : parameters_of(declaration)) {
+            const Range type = without_name(part);
+            const Token& name = source_.tokens[type.end];
+            if (type.end < part.end && name.is_word())
+                names.emplace(name.text, fmt::format("${}", names.size()));
+        }
+        return spell({declaration.qualifiers.end, declaration.range.end}, names);
+    }
+
+    std::string spell_parameters(const Declaration& declaration) const {
+        std::string text = "(";
+        for (const Range part : parameters_of(declaration)) text += spell(without_name(part)) + ",";
+        return text + ")";
+    }
+
+  private:
+    std::vector<Range> parameters_of(const Declaration& declaration) const {
+        const Range list = declaration.parameters;
+        return split_at_commas(source_.tokens, {list.begin + 1, list.end - 1});
+    }
+
     // A parameter without its name and default value.
-    std::string spell_parameter(Range range) const {
+    Range without_name(Range range) const {
         for (size_t i = range.begin; i < range.end; ++i) {
             if (source_.tokens[i].is("=")) range.end = i;
         }
@@ -43,18 +72,9 @@ class Speller {
                                                           before.is("&&") || before.is("...");
             if (ends_type && !is_address_space(source_.tokens[range.end - 2])) --range.end;
         }
-        return spell(range);
+        return range;
     }
 
-    std::string spell_parameters(Range list) const {
-        std::string text = "(";
-        for (const Range part : split_at_commas(source_.tokens, {list.begin + 1, list.end - 1})) {
-            text += spell_parameter(part) + ",";
-        }
-        return text + ")";
-    }
-
-  private:
     const Source& source_;
 };
 
@@ -75,10 +95,10 @@ bool is_constructor(const Source& source, const Declaration& declaration) {
 
 }  // namespace
 
-void drop_duplicates(const Source& source, Edits& edits) {
+Result<void> drop_duplicates(const Source& source, Edits& edits) {
     const Speller speller(source);
     const auto& declarations = source.outline.declarations();
-    std::set<std::string> seen;
+    std::map<std::string, const Declaration*> seen;
     for (const Declaration& declaration : declarations) {
         const bool in_class =
             declaration.parent != kNone && declarations[declaration.parent].kind == DeclarationKind::kClass;
@@ -87,15 +107,24 @@ void drop_duplicates(const Source& source, Edits& edits) {
             // A declaration ahead of its definition is fine, but not within a class.
             if (declaration.body.empty() && !in_class) continue;
             key += speller.spell({declaration.range.begin, declaration.parameters.begin}) +
-                   speller.spell_parameters(declaration.parameters);
+                   speller.spell_parameters(declaration);
             if (!is_constructor(source, declaration)) key += speller.spell(declaration.qualifiers);
         } else if (declaration.kind == DeclarationKind::kClass && !declaration.template_headers.empty()) {
             key += speller.spell({declaration.range.begin, declaration.body.begin});
         } else {
             continue;
         }
-        if (!seen.insert(key).second) edits.drop(declaration.range);
+        const auto [first, is_new] = seen.emplace(std::move(key), &declaration);
+        if (is_new) continue;
+        if (speller.spell_definition(*first->second) != speller.spell_definition(declaration)) {
+            return fail(ErrorKind::kUnsupported,
+                        "{}: error: this definition and the one at {} differ in what they do, and otherwise "
+                        "by address spaces only, which select none here; give one of them another name",
+                        source.tokens.place(declaration.head), source.tokens.place(first->second->head));
+        }
+        edits.drop(declaration.range);
     }
+    return {};
 }
 
 }  // namespace ingot::metal::msl

@@ -35,7 +35,8 @@ void give_literals_float(const Source& source, Edits& edits);
 // static_cast<T>(x): clang refuses it between half and bfloat.
 void rewrite_casts(const Source& source, Edits& edits);
 // Functions and specialisations that differ only by address spaces are one function now: the first stays.
-void drop_duplicates(const Source& source, Edits& edits);
+// Errors: they don't do the same.
+Result<void> drop_duplicates(const Source& source, Edits& edits);
 
 Result<std::vector<Kernel>> find_kernels(const Source& source);
 // Entries of kernels and of explicit instantiations, whose text goes.

@@ -45,8 +45,25 @@ INGOT_ACCESS(int, "i32")
 INGOT_ACCESS(uint, "i32")
 INGOT_ACCESS(float, "f32")
 INGOT_ACCESS(ulong, "i64")
+INGOT_ACCESS(uchar, "i8")
 #undef INGOT_ACCESS
 #undef INGOT_UPDATE
+
+// A bool is passed as a bit, and kept in a byte.
+inline bool atomic_load(const volatile bool* object, int order, int scope, bool is_volatile) {
+    return atomic_load((const volatile uchar*)object, order, scope, is_volatile);
+}
+inline void atomic_store(volatile bool* object, bool value, int order, int scope, bool is_volatile) {
+    atomic_store((volatile uchar*)object, uchar(value), order, scope, is_volatile);
+}
+inline bool atomic_exchange(volatile bool* object, bool value, int order, int scope, bool is_volatile) {
+    return atomic_exchange((volatile uchar*)object, uchar(value), order, scope, is_volatile);
+}
+inline bool atomic_compare_exchange(volatile bool* object, bool* expected, bool value, int success,
+                                    int failure, int scope, bool is_volatile) {
+    return atomic_compare_exchange((volatile uchar*)object, (uchar*)expected, uchar(value), success, failure,
+                                   scope, is_volatile);
+}
 
 }  // namespace ingot::air
 

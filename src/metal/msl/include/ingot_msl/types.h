@@ -32,16 +32,10 @@ using nullptr_t = decltype(nullptr);
 constexpr half operator""h(long double value) {
     return half(value);
 }
-constexpr half operator"" H(long double value) {
-    return half(value);
-}
 constexpr half operator""h(unsigned long long value) {
     return half(value);
 }
-constexpr bfloat operator"" bf(long double value) {
-    return bfloat(float(value));
-}
-constexpr bfloat operator"" BF(long double value) {
+constexpr bfloat operator""_bf(long double value) {
     return bfloat(float(value));
 }
 

@@ -2,7 +2,8 @@
 // A vec of 2, 3 or 4 has Metal's size and alignment (float3: 16 and 16), a packed one its elements' (12 and
 // 4). Operators are friends and no templates, so that they beat a source's own unconstrained operator
 // templates. What runs is one vector operation of LLVM; constant expressions go element by element.
-// The front end rewrites v.xyz to v.swizzle<0, 1, 2>(), and to swizzle_ref where it is assigned to.
+// The front end rewrites v.xyz to v.swizzle<0, 1, 2>(), and to swizzle_ref where it sees that it is assigned
+// to. Where it doesn't see it, a temporary would take what is stored: those can't be assigned to.
 #pragma once
 
 #include "type_traits.h"
@@ -322,6 +323,8 @@ struct vec : ingot::vec_storage<T, N> {
     using storage::lanes;
 
     vec() = default;
+    vec(const vec&) = default;
+    constexpr vec& operator=(const vec&) & = default;
     constexpr vec(T s) : storage(s) {}
     template <typename U>
         requires(__is_same(U, typename ingot::other_half<T>::type))
@@ -358,11 +361,11 @@ struct vec : ingot::vec_storage<T, N> {
                  ingot::width<A> + ingot::width<B> + (ingot::width<Rest> + ... + 0) == N)
     constexpr vec(const A& a, const B& b, const Rest&... rest) : vec(ingot::indices<N>{}, a, b, rest...) {}
 
-    constexpr T& operator[](int i) {
+    constexpr T& operator[](int i) & {
         if (__builtin_is_constant_evaluated()) return lane(i);
         return elements[i];
     }
-    constexpr const T& operator[](int i) const {
+    constexpr const T& operator[](int i) const& {
         if (__builtin_is_constant_evaluated()) return lane(i);
         return elements[i];
     }
@@ -371,7 +374,7 @@ struct vec : ingot::vec_storage<T, N> {
         return vec<T, int(sizeof...(I))>(this->template get<I>()...);
     }
     template <int... I>
-    constexpr ingot::swizzle_reference<T, I...> swizzle_ref() {
+    constexpr ingot::swizzle_reference<T, I...> swizzle_ref() & {
         return {elements};
     }
 
@@ -384,7 +387,7 @@ struct vec : ingot::vec_storage<T, N> {
     }                                                                                               \
     friend constexpr vec operator op(const vec& a, T b) { return a op vec(b); }                     \
     friend constexpr vec operator op(T a, const vec& b) { return vec(a) op b; }                     \
-    constexpr vec& operator op##=(const vec & other) { return *this = *this op other; }
+    constexpr vec& operator op##=(const vec & other)& { return *this = *this op other; }
     INGOT_BINARY(+)
     INGOT_BINARY(-)
     INGOT_BINARY(*)
@@ -431,14 +434,14 @@ struct vec : ingot::vec_storage<T, N> {
         return result;
     }
     friend constexpr vec operator~(const vec& a) { return a ^ vec(T(-1)); }
-    constexpr vec& operator++() { return *this += vec(T(1)); }
-    constexpr vec& operator--() { return *this -= vec(T(1)); }
-    constexpr vec operator++(int) {
+    constexpr vec& operator++() & { return *this += vec(T(1)); }
+    constexpr vec& operator--() & { return *this -= vec(T(1)); }
+    constexpr vec operator++(int) & {
         vec before = *this;
         *this += vec(T(1));
         return before;
     }
-    constexpr vec operator--(int) {
+    constexpr vec operator--(int) & {
         vec before = *this;
         *this -= vec(T(1));
         return before;
@@ -457,6 +460,8 @@ struct packed_vec : ingot::packed_storage<T, N> {
     using storage::lane;
 
     packed_vec() = default;
+    packed_vec(const packed_vec&) = default;
+    constexpr packed_vec& operator=(const packed_vec&) & = default;
     constexpr packed_vec(const vec<T, N>& v) : packed_vec(ingot::indices<N>{}, v) {}
     constexpr packed_vec(T s) : packed_vec(vec<T, N>(s)) {}
     template <typename U>
@@ -468,11 +473,11 @@ struct packed_vec : ingot::packed_storage<T, N> {
         : packed_vec(vec<T, N>(a, b, rest...)) {}
 
     constexpr operator vec<T, N>() const { return unpacked(ingot::indices<N>{}); }
-    constexpr T& operator[](int i) {
+    constexpr T& operator[](int i) & {
         if (__builtin_is_constant_evaluated()) return lane(i);
         return elements[i];
     }
-    constexpr const T& operator[](int i) const {
+    constexpr const T& operator[](int i) const& {
         if (__builtin_is_constant_evaluated()) return lane(i);
         return elements[i];
     }
@@ -481,7 +486,7 @@ struct packed_vec : ingot::packed_storage<T, N> {
         return vec<T, int(sizeof...(I))>(this->template get<I>()...);
     }
     template <int... I>
-    constexpr ingot::swizzle_reference<T, I...> swizzle_ref() {
+    constexpr ingot::swizzle_reference<T, I...> swizzle_ref() & {
         return {elements};
     }
 
@@ -498,10 +503,10 @@ struct packed_vec : ingot::packed_storage<T, N> {
     }                                                                                                      \
     friend constexpr result operator op(const packed_vec& a, T b) { return vec<T, N>(a) op vec<T, N>(b); } \
     friend constexpr result operator op(T a, const packed_vec& b) { return vec<T, N>(a) op vec<T, N>(b); }
-#define INGOT_BINARY(op)                                       \
-    INGOT_OPERATOR(op, vec<T COMMA N>)                         \
-    constexpr packed_vec& operator op##=(const vec<T, N>& b) { \
-        return *this = packed_vec(vec<T, N>(*this) op b);      \
+#define INGOT_BINARY(op)                                        \
+    INGOT_OPERATOR(op, vec<T COMMA N>)                          \
+    constexpr packed_vec& operator op##=(const vec<T, N>& b)& { \
+        return *this = packed_vec(vec<T, N>(*this) op b);       \
     }
 #define COMMA ,
     INGOT_BINARY(+)
