@@ -275,14 +275,16 @@ TEST(Executor, SizesWhoseProductOverflowsAreRefused) {
     }
 }
 
-TEST(Executor, LeavingDefinedBehaviourIsAFault) {
+// A trap on fibers, the end of the kernel on vectors; never the code that happens to come next.
+TEST(Executor, LeavingDefinedBehaviourEndsTheKernel) {
     for (const char* ending : {"unreachable", "br label %again\nagain:\nunreachable"}) {
         const auto kernel =
             text_kernel(kernel_ir(1, {}, "store i32 7, ptr addrspace(1) %b0\n" + std::string(ending), ""));
         std::vector<uint32_t> out{0};
         const auto report = Dispatch(kernel).buffer(0, out).groups({1, 1, 1}, {1, 1, 1});
-        EXPECT_EQ(LaunchStatus::kFault, report.status);
-        EXPECT_THAT(report.message, HasSubstr("kernel 'k'"));
+        const bool on_fibers = report.executor == ExecutorKind::kFibers;
+        EXPECT_EQ(on_fibers ? LaunchStatus::kFault : LaunchStatus::kDone, report.status);
+        EXPECT_THAT(report.message, HasSubstr(on_fibers ? "kernel 'k'" : ""));
     }
 }
 

@@ -419,7 +419,7 @@ Result<void> to_air(llvm::Module& module, std::string_view name) {
     internalise(module, *entry);
     drop_invariant_markers(module);
     mark_variables(module);
-    define_arithmetic(module);
+    INGOT_TRY(define_arithmetic(module));
     mark_convergent(module);
     simplify(module);
     INGOT_TRY(refuse_recursion(module));

@@ -193,8 +193,11 @@ Result<std::string> Clang::compile(std::string_view text, const Compilation& opt
                                    const ChildLimits& limits) const {
     std::vector<std::string> arguments{"-w", "-I", options.header_folder, "-fno-exceptions", "-fno-rtti",
                                        "-fno-threadsafe-statics", "-fno-strict-aliasing", "-fno-math-errno",
-                                       "-ffp-contract=fast", "-Xclang", "-ffloat16-excess-precision=none",
-                                       "-Xclang", "-fbfloat16-excess-precision=none", "-gline-tables-only",
+                                       // Of constants, which clang folds: others are AIR's matter
+                                       // (jit/define_arithmetic.h).
+                                       "-fno-strict-float-cast-overflow", "-ffp-contract=fast", "-Xclang",
+                                       "-ffloat16-excess-precision=none", "-Xclang",
+                                       "-fbfloat16-excess-precision=none", "-gline-tables-only",
                                        // Debug lines name files as the caller did.
                                        "-fdebug-compilation-dir=/",
                                        // The AIR form optimises, knowing about address spaces.

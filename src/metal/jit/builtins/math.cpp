@@ -38,8 +38,15 @@ llvm::Value* trigonometric_pi(Emitter& emit, llvm::StringRef name, llvm::Value* 
     return b.CreateFPTrunc(result, f32);
 }
 
-// Of float arguments, exactly named as in the list.
-llvm::Value* expression(Emitter& emit, llvm::StringRef name, Values x) {
+// The largest number below 1 of a type.
+double below_one(llvm::Type* type) {
+    llvm::APFloat one(type->getFltSemantics(), 1);
+    one.next(/*nextDown=*/true);
+    return one.convertToDouble();
+}
+
+// Of float arguments, exactly named as in the list. The result will be rounded to `type`.
+llvm::Value* expression(Emitter& emit, llvm::StringRef name, Values x, llvm::Type* type) {
     llvm::IRBuilder<>& b = emit.b();
     llvm::Type* f32 = b.getFloatTy();
     const auto constant = [&](double value) { return llvm::ConstantFP::get(f32, value); };
@@ -49,9 +56,9 @@ llvm::Value* expression(Emitter& emit, llvm::StringRef name, Values x) {
     if (name == "rsqrt")
         return b.CreateFDiv(constant(1), b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x[0]));
     if (name == "fract") {
-        // Below 1 even where x - floor(x) rounds to it, as the specification has it.
+        // Below 1 even where x - floor(x) rounds to it, as the specification has it for each type.
         llvm::Value* rest = b.CreateFSub(x[0], b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x[0]));
-        return min(rest, constant(0x1.fffffep-1));
+        return min(rest, constant(below_one(type)));
     }
     if (name == "divide") return b.CreateFDiv(x[0], x[1]);
     if (name == "saturate") return saturate(x[0]);
@@ -77,7 +84,7 @@ llvm::Value* expression(Emitter& emit, llvm::StringRef name, Values x) {
     return trigonometric_pi(emit, name, x[0]);
 }
 
-llvm::Value* math_on_float(Emitter& emit, const MathBuiltin& builtin, Values arguments) {
+llvm::Value* math_on_float(Emitter& emit, const MathBuiltin& builtin, Values arguments, llvm::Type* type) {
     const llvm::StringRef target(builtin.target.data(), builtin.target.size());
     switch (builtin.form) {
         case MathForm::kIntrinsic:
@@ -85,19 +92,37 @@ llvm::Value* math_on_float(Emitter& emit, const MathBuiltin& builtin, Values arg
         case MathForm::kLibrary:
             return emit.call_runtime(target, emit.b().getFloatTy(), arguments, true);
         case MathForm::kExpression:
-            return expression(emit, llvm::StringRef(builtin.name.data(), builtin.name.size()), arguments);
+            return expression(emit, llvm::StringRef(builtin.name.data(), builtin.name.size()), arguments,
+                              type);
     }
     return nullptr;
 }
 
-// 16-bit floats go through float and are rounded once.
+// The 16-bit float after x on the way to y: away from zero the next pattern of bits, towards it the one
+// before. `wide` has both as floats.
+llvm::Value* next_after(llvm::IRBuilder<>& b, Values narrow, Values wide) {
+    llvm::Type *type = narrow[0]->getType(), *i16 = b.getInt16Ty();
+    const auto integer = [&](uint16_t value) { return llvm::ConstantInt::get(i16, value); };
+    llvm::Value *x = b.CreateBitCast(narrow[0], i16), *y = b.CreateBitCast(narrow[1], i16);
+    llvm::Value* zero = llvm::ConstantFP::get(wide[0]->getType(), 0);
+    llvm::Value* grows = b.CreateXor(b.CreateFCmpOLT(wide[0], wide[1]), b.CreateFCmpOLT(wide[0], zero));
+    llvm::Value* next = b.CreateAdd(x, b.CreateSelect(grows, integer(1), integer(0xFFFF)));
+    llvm::Value* smallest = b.CreateOr(b.CreateAnd(y, integer(0x8000)), integer(1));
+    next = b.CreateSelect(b.CreateFCmpOEQ(wide[0], zero), smallest, next);
+    next = b.CreateSelect(b.CreateFCmpOEQ(wide[0], wide[1]), y, next);
+    return b.CreateSelect(b.CreateFCmpUNO(wide[0], wide[1]), llvm::ConstantFP::getNaN(type),
+                          b.CreateBitCast(next, type));
+}
+
+// 16-bit floats go through float and are rounded once; but their neighbours aren't float's.
 llvm::Value* math_on(Emitter& emit, const MathBuiltin& builtin, Values arguments, llvm::Type* type) {
-    if (type->isFloatTy()) return math_on_float(emit, builtin, arguments);
+    if (type->isFloatTy()) return math_on_float(emit, builtin, arguments, type);
     llvm::SmallVector<llvm::Value*> wide;
     for (llvm::Value* argument : arguments) {
         wide.push_back(emit.b().CreateFPExt(argument, emit.b().getFloatTy()));
     }
-    return emit.b().CreateFPTrunc(math_on_float(emit, builtin, wide), type);
+    if (builtin.name == "nextafter") return next_after(emit.b(), arguments, wide);
+    return emit.b().CreateFPTrunc(math_on_float(emit, builtin, wide, type), type);
 }
 
 llvm::Value* dot(Emitter& emit) {
