@@ -1,6 +1,7 @@
 // `ingot metal`: Metal kernels on this machine, compiled ones and source.
 #include "cli/metal.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "cli/parts.h"
@@ -30,6 +31,30 @@ Result<T> number_of(std::string_view text, std::string_view flag) {
     return value;
 }
 
+struct IntegerType {
+    std::string_view name;
+    unsigned bits;
+    bool is_signed;
+};
+constexpr IntegerType kIntegers[] = {{"char", 8, true},     {"uchar", 8, false}, {"short", 16, true},
+                                     {"ushort", 16, false}, {"int", 32, true},   {"uint", 32, false},
+                                     {"long", 64, true},    {"ulong", 64, false}};
+
+Result<metal::ConstantValue> integer_of(const IntegerType& type, std::string_view text,
+                                        std::string_view flag) {
+    int64_t value = 0;
+    if (type.bits == 64 && !type.is_signed) {
+        INGOT_ASSIGN(const uint64_t natural, number_of<uint64_t>(text, flag));
+        return metal::ConstantValue(int64_t(natural));
+    }
+    INGOT_ASSIGN(value, number_of<int64_t>(text, flag));
+    const unsigned unused = 64 - type.bits;
+    const int64_t kept = type.is_signed ? int64_t(uint64_t(value) << unused) >> unused
+                                        : int64_t(uint64_t(value) << unused >> unused);
+    if (kept == value) return metal::ConstantValue(value);
+    return fail(ErrorKind::kInvalidArgument, "'{}': '{}' doesn't fit {}", flag, text, type.name);
+}
+
 Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view text,
                                          std::string_view flag) {
     if (type == "bool") {
@@ -37,16 +62,16 @@ Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view
         if (text == "false" || text == "0") return metal::ConstantValue(false);
         return fail(ErrorKind::kInvalidArgument, "'{}': a bool is true or false", flag);
     }
-    if (type == "float" || type == "half") {
+    if (type == "float" || type == "half" || type == "bfloat") {
         INGOT_ASSIGN(const float value, number_of<float>(text, flag));
         return metal::ConstantValue(value);
     }
-    if (type == "int" || type == "uint" || type == "short" || type == "ushort") {
-        INGOT_ASSIGN(const int64_t value, number_of<int64_t>(text, flag));
-        return metal::ConstantValue(value);
-    }
+    const auto known = std::ranges::find(kIntegers, type, &IntegerType::name);
+    if (known != std::end(kIntegers)) return integer_of(*known, text, flag);
     return fail(ErrorKind::kInvalidArgument,
-                "'{}': no type '{}'; there are bool, int, uint, short, ushort, float, half", flag, type);
+                "'{}': no type '{}'; there are bool, char, uchar, short, ushort, int, uint, long, ulong, "
+                "float, half, bfloat",
+                flag, type);
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ Action add_lowering(CLI::App& app);
 // --trust: read the file's modules in this process. At first set if INGOT_METAL_TRUST=1.
 void add_trust_flag(CLI::App& app, bool& trust);
 
-// Repeated --constant flags: "INDEX=TYPE:VALUE" or "NAME=TYPE:VALUE", types bool, int, uint, short, ushort,
-// float, half.
+// Repeated --constant flags: "INDEX=TYPE:VALUE" or "NAME=TYPE:VALUE", types as `ingot metal list` names them.
 Result<metal::Constants> parse_constants(const std::vector<std::string>& flags);
 
 // "nax", "rowmajor" or "scrambled".

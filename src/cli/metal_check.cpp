@@ -27,6 +27,7 @@ Result<void> check_launch(const CLI::App& app, const CheckLaunchFlags& flags) {
     LaunchFlags launch;
     launch.file = app.get_option("file")->as<std::string>();
     launch.trust = app.count("--trust") != 0;
+    launch.may_bind_more = true;  // a host that recorded it did so
     INGOT_TRY(read_launch_file(flags.launch, launch));
     if (app.count("--kernel") != 0) launch.kernel = app.get_option("--kernel")->as<std::string>();
     return run_watched(launch, flags.watch);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/half.h"
+#include "metal/exec/deadline.h"
 #include "metal/exec/tensor_argument.h"
 
 namespace ingot::cli {
@@ -247,6 +248,65 @@ Result<std::vector<Bound>> parse_bindings(const LaunchFlags& flags) {
     return bound;
 }
 
+bool takes(const metal::KernelInfo& info, std::initializer_list<metal::ArgumentKind> kinds, uint32_t slot) {
+    return std::ranges::any_of(info.arguments, [&](const metal::Argument& argument) {
+        return argument.slot == slot && std::ranges::find(kinds, argument.kind) != kinds.end();
+    });
+}
+
+// A flag that the kernel has no use for is a mistake.
+Result<void> check_slots(const metal::KernelInfo& info, const PreparedLaunch& prepared) {
+    using Kind = metal::ArgumentKind;
+    for (const Bound& bound : prepared.bound) {
+        if (takes(info, {Kind::kBuffer, Kind::kIndirectBuffer}, bound.slot)) continue;
+        return fail(ErrorKind::kInvalidArgument,
+                    "kernel '{}' has no buffer({}); `ingot metal list` shows what it takes", info.name,
+                    bound.slot);
+    }
+    for (uint32_t slot = 0; slot < metal::kNumThreadgroupSlots; ++slot) {
+        if (prepared.launch.threadgroup_bytes[slot] == 0 || takes(info, {Kind::kThreadgroup}, slot)) continue;
+        return fail(ErrorKind::kInvalidArgument,
+                    "kernel '{}' has no threadgroup({}); `ingot metal list` shows what it takes", info.name,
+                    slot);
+    }
+    return {};
+}
+
+Result<void> check_constants(const metal::KernelInfo& info, const metal::Constants& values) {
+    std::vector<std::string> known;
+    for (const metal::FunctionConstant& constant : info.constants)
+        known.push_back(fmt::format("{} (index {})", constant.name, constant.index));
+    const auto unknown = [&](const std::string& key) {
+        return fail(ErrorKind::kInvalidArgument, "kernel '{}' uses no function constant {}; it uses {}",
+                    info.name, key, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+    };
+    for (const auto& [index, value] : values.by_index) {
+        const auto found = std::ranges::find(info.constants, index, &metal::FunctionConstant::index);
+        if (found == info.constants.end()) return unknown(std::to_string(index));
+    }
+    for (const auto& [name, value] : values.by_name) {
+        const auto found = std::ranges::find(info.constants, name, &metal::FunctionConstant::name);
+        if (found == info.constants.end()) return unknown(fmt::format("'{}'", name));
+    }
+    return {};
+}
+
+// Of arguments that a constant guards, only the kernel knows whether they are there.
+Result<void> require_buffers(const metal::KernelInfo& info, const metal::Launch& launch) {
+    std::vector<std::string> missing;
+    for (const metal::Argument& argument : info.arguments) {
+        const bool is_buffer = argument.kind == metal::ArgumentKind::kBuffer ||
+                               argument.kind == metal::ArgumentKind::kIndirectBuffer;
+        if (!is_buffer || argument.unused || argument.guarded) continue;
+        if (launch.buffers[argument.slot].address == nullptr)
+            missing.push_back(fmt::format("buffer({}) '{}'", argument.slot, argument.name));
+    }
+    if (missing.empty()) return {};
+    return fail(ErrorKind::kInvalidArgument,
+                "nothing is bound to {} of kernel '{}'; --buffer, --bytes and --tensor bind",
+                fmt::join(missing, ", "), info.name);
+}
+
 }  // namespace
 
 Result<metal::CooperativeLayout> parse_cooperative_layout(std::string_view name) {
@@ -274,15 +334,20 @@ Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument)
     options.instrument = instrument;
     options.watch_overflow = flags.watch_overflow;
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());
+    if (!flags.constants.empty() && !flags.may_bind_more) {
+        INGOT_ASSIGN(const metal::KernelInfo info, compiler->inspect(module.bitcode, module.name, options));
+        INGOT_TRY(check_constants(info, options.constants));
+    }
     INGOT_ASSIGN(prepared.kernel, compiler->compile(module.bitcode, module.name, options));
+    if (!flags.may_bind_more) INGOT_TRY(check_slots(prepared.kernel->info, prepared));
+    // Checkers say more of what isn't bound.
+    if (!instrument) INGOT_TRY(require_buffers(prepared.kernel->info, prepared.launch));
     INGOT_ASSIGN(prepared.launch.executor, chosen_executor(flags.device));
     return prepared;
 }
 
 void set_deadline(metal::Launch& launch, double seconds) {
-    const auto limit = std::chrono::duration<double>(seconds);
-    launch.deadline = std::chrono::steady_clock::now() +
-                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+    launch.deadline = metal::deadline_after(seconds);
 }
 
 Result<void> check_status(const metal::LaunchReport& report) {
@@ -299,8 +364,18 @@ Result<void> write_results(const std::vector<Bound>& bound) {
     return {};
 }
 
+// Empty, or what is wrong.
+static std::string more_than_zero(const std::string& text) {
+    double number = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_more = parsed.ec == std::errc{} && number > 0;
+    return is_more ? "" : fmt::format("'{}': a number above 0 is accepted", text);
+}
+
 void add_device_flags(CLI::App& app, DeviceFlags& flags) {
-    app.add_option("--time-limit", flags.time_limit_seconds, "Seconds a run may take")->capture_default_str();
+    app.add_option("--time-limit", flags.time_limit_seconds, "Seconds a run may take")
+        ->check(more_than_zero)
+        ->capture_default_str();
     app.add_option("--layout", flags.layout, "Cooperative tensors: nax, rowmajor or scrambled")
         ->capture_default_str();
     app.add_option("--executor", flags.executor,

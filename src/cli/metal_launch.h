@@ -23,6 +23,7 @@ struct LaunchFlags {
     std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
     bool no_reconvergence = false, trust = false, no_cache = false;
     bool watch_overflow = false;  // no flag: where checkers look at index arithmetic
+    bool may_bind_more = false;   // than the kernel takes, as hosts do
     SourceFlags source;
 };
 

@@ -60,21 +60,37 @@ Json to_json(const metal::LibraryFunction& function, const metal::KernelInfo& in
     return json;
 }
 
+// A file's names may hold any bytes.
+void print_json(const Json& json) {
+    fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
+// Bytes that a terminal might obey are spelled out.
+std::string shown(std::string_view name) {
+    std::string text;
+    for (const char c : name) {
+        const bool is_control = uint8_t(c) < 0x20 || c == 0x7F;
+        text += is_control ? fmt::format("\\x{:02x}", uint8_t(c)) : std::string(1, c);
+    }
+    return text;
+}
+
 std::string one_line(const metal::Argument& argument) {
+    const std::string type = shown(argument.type_name), name = shown(argument.name);
     if (argument.kind > metal::ArgumentKind::kThreadgroup) {
-        return fmt::format("    {:<28} {} {}", to_string(argument.kind), argument.type_name, argument.name);
+        return fmt::format("    {:<28} {} {}", to_string(argument.kind), type, name);
     }
     const std::string guard = !argument.guarded        ? ""
                               : argument.guard.empty() ? ", guarded by a constant"
-                                                       : fmt::format(", if {}", argument.guard);
+                                                       : fmt::format(", if {}", shown(argument.guard));
     return fmt::format("    {}({}) {} {} {} {}{}",
                        argument.kind == metal::ArgumentKind::kThreadgroup ? "threadgroup" : "buffer",
                        argument.slot, argument.in_constant_space ? "constant" : "device",
-                       to_string(argument.access), argument.type_name, argument.name, guard);
+                       to_string(argument.access), type, name, guard);
 }
 
 void print_kernel(const metal::LibraryFunction& function, const metal::KernelInfo& info) {
-    fmt::print("{}  (AIR {}.{}, Metal {}.{}, at most {} threads a group)\n", function.name,
+    fmt::print("{}  (AIR {}.{}, Metal {}.{}, at most {} threads a group)\n", shown(function.name),
                function.version[0], function.version[1], function.version[2], function.version[3],
                info.max_threads_per_threadgroup);
     for (const auto& argument : info.arguments) fmt::print("{}\n", one_line(argument));
@@ -82,8 +98,8 @@ void print_kernel(const metal::LibraryFunction& function, const metal::KernelInf
         fmt::print("    {} bytes of threadgroup variables\n", info.static_threadgroup_bytes);
     }
     for (const auto& constant : info.constants) {
-        fmt::print("    constant({}) {} {}{}\n", constant.index, constant.type_name, constant.name,
-                   constant.required ? "" : ", optional");
+        fmt::print("    constant({}) {} {}{}\n", constant.index, shown(constant.type_name),
+                   shown(constant.name), constant.required ? "" : ", optional");
     }
 }
 
@@ -101,7 +117,7 @@ Result<void> list_source(const LibraryFlags& flags) {
     for (const std::string& name : chosen) {
         if (chosen.size() > kFewKernels) {
             if (flags.json) kernels.push_back({{"name", name}});
-            if (!flags.json) fmt::print("{}\n", name);
+            if (!flags.json) fmt::print("{}\n", shown(name));
             continue;
         }
         INGOT_ASSIGN(const std::vector<std::byte> module, source.compile(name));
@@ -114,13 +130,14 @@ Result<void> list_source(const LibraryFlags& flags) {
         if (flags.json) kernels.push_back(to_json(function, info, true));
         if (!flags.json) print_kernel(function, info);
     }
-    if (flags.json) fmt::print("{}\n", kernels.dump(1));
+    if (flags.json) print_json(kernels);
     if (!flags.json) fmt::print("{} of {} kernels\n", chosen.size(), source.kernel_names().size());
     return {};
 }
 
 Result<void> list(const LibraryFlags& flags) {
     if (is_source_file(flags.file)) return list_source(flags);
+    INGOT_TRY(require_no_source_flags(flags.file, flags.source));
     INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
     std::vector<const metal::LibraryFunction*> chosen;
     for (const auto& function : library.functions()) {
@@ -147,7 +164,7 @@ Result<void> list(const LibraryFlags& flags) {
         }
     }
     if (flags.json) {
-        fmt::print("{}\n", kernels.dump(1));
+        print_json(kernels);
     } else {
         fmt::print("{} of {} kernels; file version {}.{}, for macOS {}.{}\n", chosen.size(),
                    library.functions().size(), library.file_version()[0], library.file_version()[1],

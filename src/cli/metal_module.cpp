@@ -32,6 +32,18 @@ Result<metal::msl::SourceLibrary> open_source(const std::string& path, const Sou
     return metal::msl::SourceLibrary::open_file(path, options);
 }
 
+Result<void> require_no_source_flags(const std::string& path, const SourceFlags& flags) {
+    const SourceFlags defaults;
+    const char* given = !flags.include_folders.empty()        ? "-I"
+                        : !flags.macros.empty()               ? "-D"
+                        : flags.standard != defaults.standard ? "--std"
+                        : flags.strict                        ? "--strict"
+                                                              : nullptr;
+    if (given == nullptr) return {};
+    return fail(ErrorKind::kInvalidArgument, "{} is compiled already: {} is for Metal source (.metal)", path,
+                given);
+}
+
 namespace {
 
 Result<std::string> only_name(const std::string& path, const std::vector<std::string>& names) {
@@ -56,6 +68,7 @@ Result<KernelModule> load_kernel(const std::string& path, const std::string& nam
         module.bitcode = module.compiled;
         return module;
     }
+    INGOT_TRY(require_no_source_flags(path, flags));
     INGOT_ASSIGN(module.library, metal::LibraryFile::open(path));
     if (name.empty()) {
         std::vector<std::string> names;

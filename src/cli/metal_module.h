@@ -23,6 +23,9 @@ void add_source_flags(CLI::App& app, SourceFlags& flags);
 bool is_source_file(std::string_view path);
 Result<metal::msl::SourceLibrary> open_source(const std::string& path, const SourceFlags& flags);
 
+// For files that aren't source: an error if a flag was given that would do nothing.
+Result<void> require_no_source_flags(const std::string& path, const SourceFlags& flags);
+
 struct KernelModule {
     std::vector<std::byte> compiled;  // of a source
     metal::LibraryFile library;       // of a compiled library

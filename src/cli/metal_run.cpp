@@ -29,7 +29,7 @@ void print_report(const MetalRunFlags& flags, const std::string& name, const met
                                     {"compile_ms", compile_ms},
                                     {"compiled", !kernel.from_cache},
                                     {"findings", report.findings}};
-        fmt::print("{}\n", json.dump());
+        fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
         return;
     }
     fmt::print("Ingot virtual Metal device, {}: {:.3f} ms on {} workers, {} ({} in {:.0f} ms)\n", name,

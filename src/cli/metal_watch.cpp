@@ -49,7 +49,7 @@ void print_json(const PreparedLaunch& prepared, const metal::check::Outcome& out
         const auto lines = metal::count::by_line(counter.counts(), prepared.kernel->instrumentation);
         json["counts"] = Json::parse(metal::count::to_json(counter.counts(), lines));
     }
-    fmt::print("{}\n", json.dump(1));
+    fmt::print("{}\n", json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace

@@ -29,6 +29,20 @@ TEST_F(Library, ListShowsArgumentsAndVersions) {
     EXPECT_THAT(bad("list add.metallib --kernel 'z*'"), HasSubstr("none of 1 kernels matches 'z*'"));
 }
 
+TEST_F(Library, NamesOfAnyBytesAreShownHarmlessly) {
+    const std::string name = "k\xff\x1b[31m";
+    std::string module = add_one_ir();
+    for (size_t at = module.find("@k"); at != std::string::npos; at = module.find("@k", at + 1))
+        module.replace(at, 2, "@\"k\\FF\\1B[31m\"");
+    const Bytes bytes = make_library({{name, module}});
+    write("odd.metallib", {reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size()});
+    EXPECT_THAT(good("list odd.metallib"),
+                ::testing::AllOf(HasSubstr("\\x1b[31m"), ::testing::Not(HasSubstr("\x1b"))));
+    const auto kernels = json("list odd.metallib");
+    ASSERT_EQ(1u, kernels.size());
+    EXPECT_EQ("k\xef\xbf\xbd\x1b[31m", kernels[0]["name"]);
+}
+
 TEST_F(Library, AnEmbeddedLibraryIsNamedByItsNumber) {
     write_library("other.metallib", kernel_ir(1, {}, "ret void"));
     const std::string first = read("add.metallib"), second = read("other.metallib");

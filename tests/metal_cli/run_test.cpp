@@ -121,7 +121,8 @@ TEST_F(Run, ThreadgroupMemoryHasTheLengthAskedFor) {
         "run shared.metallib --kernel k --grid 1 --threads 1 --threadgroup 0=4096 --threadgroup 1=16 "
         "--buffer '0=out:d.npy:i64[1]'");
     EXPECT_EQ(bytes_of<int64_t>({4096}), read("d.npy").substr(read("d.npy").size() - 8));
-    EXPECT_THAT(bad("run shared.metallib --kernel k --grid 1 --threads 1 --threadgroup 0=40000"),
+    EXPECT_THAT(bad("run shared.metallib --kernel k --grid 1 --threads 1 --threadgroup 0=40000 "
+                    "--buffer 0=zeros:i64[1]"),
                 HasSubstr("bytes of threadgroup memory"));
 }
 
@@ -142,6 +143,28 @@ TEST_F(Run, ConstantsAreGivenByIndexOrNameAndRequired) {
     EXPECT_THAT(bad(run), HasSubstr("function constants without a value: int size (index 3)"));
     EXPECT_THAT(bad(run + "--constant 3=bool:maybe"), HasSubstr("a bool is true or false"));
     EXPECT_THAT(bad(run + "--constant 3=double:1"), HasSubstr("no type 'double'"));
+    EXPECT_THAT(bad(run + "--constant 3=int:7 --constant nope=int:3"),
+                HasSubstr("no function constant 'nope'; it uses size (index 3)"));
+    // Every type, at its ends and beyond.
+    const std::pair<const char*, std::vector<const char*>> types[] = {
+        {"char", {"-128", "127", "128"}},
+        {"uchar", {"0", "255", "256"}},
+        {"short", {"-32768", "32767", "-32769"}},
+        {"ushort", {"0", "65535", "-1"}},
+        {"uint", {"0", "4294967295", "4294967296"}},
+        {"long", {"-9223372036854775808", "9223372036854775807"}},
+        {"ulong", {"0", "18446744073709551615"}},
+        {"bfloat", {"1.5", "-2"}}};
+    for (const auto& [type, values] : types) {
+        for (size_t i = 0; i < values.size(); ++i) {
+            const std::string flag = std::string("--constant 3=") + type + ":" + values[i];
+            if (i < 2) {
+                good(run + flag);
+            } else {
+                EXPECT_THAT(bad(run + flag), HasSubstr("doesn't fit")) << flag;
+            }
+        }
+    }
     EXPECT_THAT(good("dis constant.metallib --kernel k --constant 3=int:77"), HasSubstr("i32 77"));
 }
 
@@ -155,9 +178,44 @@ TEST_F(Run, AnEndlessKernelEndsAtTheTimeLimit) {
         HasSubstr("kernel 'k' was stopped at its time limit"));
 }
 
+TEST_F(Run, TimeLimitsAreAboveZeroAndMayBeVast) {
+    const std::string run =
+        "run add.metallib --kernel k --grid 1 --threads 1 --buffer 0=zeros:i32[1] --buffer 1=zeros:i32[1] "
+        "--time-limit ";
+    for (const char* vast : {"1e10", "1e300", "inf"}) good(run + vast);
+    for (const char* none : {"0", "-1", "nan", "soon"}) {
+        const Outcome outcome = metal(run + none);
+        EXPECT_NE(0, outcome.status) << none;
+        EXPECT_THAT(outcome.output, HasSubstr("a number above 0 is accepted")) << none;
+    }
+}
+
 TEST_F(Run, AFaultIsAnErrorWithKernelAndThread) {
-    EXPECT_THAT(bad("run add.metallib --kernel k --grid 1 --threads 4"),
+    write_library("fault.metallib",
+                  kernel_ir(1, {},
+                            "store volatile i32 1, ptr addrspace(1) inttoptr (i64 64 to ptr addrspace(1))\n"
+                            "ret void"));
+    EXPECT_THAT(bad("run fault.metallib --kernel k --grid 1 --threads 4 --buffer 0=zeros:i32[1]"),
                 HasSubstr("kernel 'k', thread (0, 0, 0) of the grid"));
+}
+
+TEST_F(Run, WhatTheKernelDoesNotTakeIsRefusedAndWhatItTakesIsNamed) {
+    const std::string run = "run add.metallib --kernel k --grid 1 --threads 1 ";
+    const std::string bound = run + "--buffer 0=zeros:i32[1] --buffer 1=zeros:i32[1] ";
+    good(bound);
+    EXPECT_THAT(bad(run + "--buffer 1=zeros:i32[1]"), HasSubstr("nothing is bound to buffer(0) 'b0' of"));
+    EXPECT_THAT(bad(run), HasSubstr("nothing is bound to buffer(0) 'b0', buffer(1) 'b1' of kernel 'k'"));
+    EXPECT_THAT(bad(bound + "--buffer 9=zeros:i32[1]"), HasSubstr("kernel 'k' has no buffer(9)"));
+    EXPECT_THAT(bad(bound + "--bytes 7=i32:1"), HasSubstr("kernel 'k' has no buffer(7)"));
+    EXPECT_THAT(bad(bound + "--tensor 3=zeros:i32[1]"), HasSubstr("kernel 'k' has no buffer(3)"));
+    EXPECT_THAT(bad(bound + "--threadgroup 5=64"), HasSubstr("kernel 'k' has no threadgroup(5)"));
+    EXPECT_THAT(bad(bound + "--constant nope=int:3"), HasSubstr("no function constant 'nope'; it uses none"));
+    EXPECT_THAT(bad(bound + "--constant 99=int:3"), HasSubstr("no function constant 99"));
+    for (const std::string flag : {"-D X=1", "-I /tmp", "--strict", "--std metal4.0"}) {
+        const std::string message = "add.metallib is compiled already: " + flag.substr(0, flag.find(' '));
+        EXPECT_THAT(bad(bound + flag), HasSubstr(message));
+        EXPECT_THAT(bad("list add.metallib " + flag), HasSubstr(message));
+    }
 }
 
 TEST_F(Run, RepeatRunsOftenAndLayoutsAreNamed) {
@@ -209,7 +267,9 @@ TEST_F(Run, BrokenFlagsAndFilesAreMessages) {
     write("short.npy", numpy_file("<i4", "(4,)", "abc"));
     EXPECT_THAT(bad(run + "--buffer 0=short.npy"), HasSubstr("3 bytes of data, the shape takes 16"));
     EXPECT_THAT(bad("run add.metallib --kernel kk --grid 1 --threads 1"), HasSubstr("no kernel 'kk'"));
-    EXPECT_THAT(bad("run add.metallib --kernel k --grid 1 --threads 2000"), HasSubstr("1 to 1024 threads"));
+    EXPECT_THAT(bad("run add.metallib --kernel k --grid 1 --threads 2000 --buffer 0=zeros:i32[1] "
+                    "--buffer 1=zeros:i32[1]"),
+                HasSubstr("1 to 1024 threads"));
 }
 
 }  // namespace
