@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tile/api/compile.h"
+#include "tile/ir/interpret.h"
 #include "tile/ir/parse.h"
 #include "tile/ir/verify.h"
 
@@ -87,6 +88,14 @@ constexpr Illegal kIllegal[] = {
     {"LocalAtGroupLevel", "  local t: f32[4]\n", "k.tile:2", "local memory at group level"},
     {"SharedInParallel", "  parallel i < 4 {\n    shared t: f32[4]\n  }\n", "k.tile:3",
      "accepted at group level"},
+    {"TooMuchLocalMemory",
+     "  out C: f32[4]\n  parallel i < 4 {\n    local small: f32[64]\n    for j < 2 {\n      local big: "
+     "f32[4096]\n      big[0] = 1.0\n    }\n    small[0] = 1.0\n  }\n",
+     "k.tile:6",
+     "16640 bytes of local memory in an iteration; 16384 are accepted. The largest: big 16384, small 256 "
+     "bytes"},
+    {"HugeLocalMemory", "  parallel i < 4 {\n    local t: f32[100000000]\n    t[0] = 1.0\n  }\n", "k.tile:3",
+     "400000000 bytes of local memory"},
     {"AtomicAddToHalf", "  inout H: f16[4]\n  parallel i < 4 {\n    atomic_add H[i] += 1.0\n  }\n",
      "k.tile:4", "i32, u32 and f32 are accepted"},
     {"AtomicAddToSharedFloat",
@@ -137,6 +146,44 @@ constexpr Illegal kIllegal[] = {
 INSTANTIATE_TEST_SUITE_P(All, IllegalProgram, ::testing::ValuesIn(kIllegal),
                          [](const auto& test) { return std::string(test.param.name); });
 
+// "VALUE OP VALUE OP ... " with so many operators.
+std::string chain(std::string_view value, std::string_view op, size_t operators) {
+    std::string text(value);
+    for (size_t i = 0; i < operators; ++i) text.append(op).append(value);
+    return text;
+}
+
+TEST(IllegalExpression, LongChainsOfOperatorsAreRefusedWhereverTheyStand) {
+    const auto refused = [](const std::string& body, const char* where) {
+        const Error e = refusal("  dim n\n  inout C: i32[8]\n" + body);
+        EXPECT_THAT(e.message, HasSubstr("operators one inside of another; 1000 are accepted")) << where;
+        EXPECT_THAT(e.where, HasSubstr(where));
+    };
+    const std::string sum = chain("n", "+", 50000);
+    refused("  grid bx < " + sum + "\n", "k.tile:1");
+    refused("  in A: i32[" + sum + "]\n", "k.tile:4");
+    refused("  in A: i32[8] strides [" + sum + "]\n", "k.tile:4");
+    refused("  let x = " + sum + "\n", "k.tile:4:3");
+    refused("  let x = -(" + sum + ") * (" + sum + ")\n", "k.tile:4:3");
+    refused("  for i < " + sum + " {\n    barrier\n  }\n", "k.tile:4:3");
+    refused("  fill C[" + sum + " : 4] = 0\n", "k.tile:4:3");
+    refused("  if " + chain("n > 0", " && ", 50000) + " {\n    barrier\n  }\n", "k.tile:4:3");
+    refused("  parallel i < 8 {\n    C[i] = " + chain("C[i]", " * ", 50000) + "\n  }\n", "k.tile:5:5");
+    refused("  parallel i < 8 {\n    C[i] = C[" + sum + "]\n  }\n", "k.tile:5:5");
+}
+
+TEST(IllegalExpression, ChainsAsLongAsAreAcceptedCompileAndCompute) {
+    const auto k = parse("kernel k {\n  dim n\n  inout C: i32[1]\n  parallel i < 1 {\n    C[0] = " +
+                             chain("C[0]", " + ", 999) + "\n  }\n}\n",
+                         "k.tile");
+    ASSERT_TRUE(k) << k.error().describe();
+    const auto compiled = compile(*k);
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    const auto result = interpret(*k, {{{"n", 1}}, {}, {{"C", {3}}}});
+    ASSERT_TRUE(result) << result.error().describe();
+    EXPECT_EQ(result->at("C")[0], 3 * 1000);
+}
+
 TEST(IllegalTarget, AnUnknownTargetNamesAllThereAre) {
     CompileOptions options;
     options.target = "metal-m9";
@@ -180,8 +227,46 @@ TEST(IllegalLaunch, DimsAreCheckedAgainstWhatTheProgramPromises) {
     ASSERT_TRUE(compiled) << compiled.error().describe();
     EXPECT_THAT(compiled->launch({{"n", 6}}).error().message, HasSubstr("multiples of 4"));
     EXPECT_THAT(compiled->launch({}).error().message, HasSubstr("dim n has no value"));
+    EXPECT_THAT(compiled->launch({{"n", int64_t{1} << 31}}).error().message,
+                HasSubstr("multiples of 4 from 0 to 2147483647 are accepted"));
     EXPECT_EQ(compiled->launch({{"n", 8}})->groups[0], 8u);
     EXPECT_EQ(compiled->launch({{"n", 0}})->groups[0], 0u);
+}
+
+TEST(IllegalLaunch, ASizeThatItsTypeCannotHoldIsNotWrapped) {
+    for (const std::string extent : {"n * n", "n + n", "-n - n", "n << 1", "n * n / n", "i32(u8(n))"}) {
+        const auto k = parse("kernel k {\n  dim n\n  out C: f32[4] offset " + extent + "\n  grid bx < " +
+                                 extent + "\n  parallel i < 1 {\n    C[0] = 1.0\n  }\n}",
+                             "k.tile");
+        ASSERT_TRUE(k) << k.error().describe();
+        const auto compiled = compile(*k);
+        ASSERT_TRUE(compiled) << compiled.error().describe();
+        const std::map<std::string, int64_t> dims{{"n", 2000000000}};
+        const auto limited = [&](const auto& result) {
+            return !result && result.error().kind == ErrorKind::kLimit;
+        };
+        EXPECT_TRUE(limited(compiled->launch(dims))) << extent;
+        EXPECT_TRUE(limited(tensor_elements(*k, k->tensors()[0], dims))) << extent;
+        CompileOptions options;
+        options.dims = dims;
+        EXPECT_TRUE(limited(compile(*k, options))) << extent;
+    }
+}
+
+TEST(IllegalLaunch, MemoryThatNobodyCanAddressIsRefused) {
+    const auto k =
+        parse("kernel k {\n  dim m, n, o\n  in A: u8[m, n, o]\n  in B: u8[m] strides [n]\n}", "k.tile");
+    ASSERT_TRUE(k) << k.error().describe();
+    const auto elements = [&](size_t tensor, int64_t m, int64_t n, int64_t o) {
+        return tensor_elements(*k, k->tensors()[tensor], {{"m", m}, {"n", n}, {"o", o}});
+    };
+    constexpr int64_t kMost = 2147483647;
+    EXPECT_THAT(elements(0, kMost, kMost, kMost).error().message, HasSubstr("A has more than 2^40 elements"));
+    EXPECT_THAT(elements(0, 4, kMost, kMost).error().message, HasSubstr("A has more than 2^40 elements"));
+    EXPECT_THAT(elements(1, kMost, kMost, 0).error().message, HasSubstr("B has more than 2^40 elements"));
+    EXPECT_EQ(elements(0, 1 << 20, 1 << 10, 1 << 10).value(), size_t{1} << 40);
+    EXPECT_EQ(elements(1, 3, 1000, 0).value(), 2001u);
+    EXPECT_EQ(elements(0, 0, kMost, 1).value(), 0u);
 }
 
 }  // namespace

@@ -108,10 +108,8 @@ Result<Launch> CompiledKernel::launch(const std::map<std::string, int64_t>& dims
         const auto it = dims.find(d.name);
         if (it == dims.end())
             return fail(ErrorKind::kInvalidArgument, "{}: dim {} has no value", entry, d.name);
-        if (it->second < 0 || it->second % d.multiple_of != 0)
-            return fail(ErrorKind::kInvalidArgument,
-                        "{}: dim {} is {}; multiples of {} from 0 on are accepted", entry, d.name, it->second,
-                        d.multiple_of);
+        if (const auto fits = check_dim(d, it->second); !fits)
+            return Failure(with_context(fits.error(), entry));
     }
     for (const auto& [name, value] : specialised) {
         const auto it = dims.find(name);

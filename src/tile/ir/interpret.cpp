@@ -1,6 +1,8 @@
 #include "tile/ir/interpret.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "tile/ir/build.h"
 #include "tile/ir/interpreter.h"
@@ -33,9 +35,7 @@ Result<void> Interpreter::bind() {
         const auto it = arguments_.dims.find(d.name);
         if (it == arguments_.dims.end())
             return fail(ErrorKind::kInvalidArgument, "dim {} has no value", d.name);
-        if (it->second < 0 || it->second % d.multiple_of != 0)
-            return fail(ErrorKind::kInvalidArgument, "dim {} is {}; multiples of {} from 0 on are accepted",
-                        d.name, it->second, d.multiple_of);
+        INGOT_TRY(check_dim(d, it->second));
     }
     for (const Scalar& s : k_.scalars) {
         if (!arguments_.scalars.contains(s.name))
@@ -72,6 +72,38 @@ Result<void> Interpreter::bind_tensor(BufferId id) {
     return {};
 }
 
+Result<void> check_dim(const Dim& dim, int64_t value) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (value >= 0 && value <= kMost && value % dim.multiple_of == 0) return {};
+    return fail(ErrorKind::kInvalidArgument, "dim {} is {}; multiples of {} from 0 to {} are accepted",
+                dim.name, value, dim.multiple_of, kMost);
+}
+
+namespace {
+
+// What an operator gives before it wraps; nothing where it can't leave its type. Operands have at most 32
+// bits, so a double tells what fits from what doesn't.
+std::optional<double> unwrapped(ExprOp op, std::span<const double> args) {
+    switch (op) {
+        case ExprOp::kAdd:
+            return args[0] + args[1];
+        case ExprOp::kSub:
+            return args[0] - args[1];
+        case ExprOp::kMul:
+            return args[0] * args[1];
+        case ExprOp::kShl:
+            return std::ldexp(args[0], int(args[1]) & 31);
+        case ExprOp::kNeg:
+            return -args[0];
+        case ExprOp::kCast:
+            return args[0];
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
 Result<int64_t> evaluate_at_launch(const Kernel& k, ExprId id, const std::map<std::string, int64_t>& dims) {
     const Expr& e = k[id];
     if (e.op == ExprOp::kConst) return int64_t(e.value);
@@ -91,14 +123,23 @@ Result<int64_t> evaluate_at_launch(const Kernel& k, ExprId id, const std::map<st
     }
     const bool divides = e.op == ExprOp::kDiv || e.op == ExprOp::kMod || e.op == ExprOp::kCeilDiv;
     if (divides && args[1] == 0) return fail(ErrorKind::kInvalidArgument, "{}: division by 0", print(k, id));
-    return int64_t(evaluate(e.op, k[e.args[0]].type, e.type, args));
+    const double value = evaluate(e.op, k[e.args[0]].type, e.type, args);
+    const auto exact = unwrapped(e.op, args);
+    if (exact && *exact != value)
+        return fail(ErrorKind::kLimit, "{} is {:.0f}, which {} can't hold", print(k, id), *exact,
+                    name(e.type));
+    return int64_t(value);
 }
 
 Result<size_t> tensor_elements(const Kernel& k, BufferId tensor, const std::map<std::string, int64_t>& dims) {
     const Buffer& b = k[tensor];
+    constexpr int64_t kMaxLast = int64_t{1} << 40;
     int64_t last = 0, stride = 1;
     if (b.offset.valid()) {
         INGOT_ASSIGN(last, evaluate_at_launch(k, b.offset, dims));
+        if (last < 0)
+            return fail(ErrorKind::kInvalidArgument, "{} has an offset of {}; 0 and more are accepted",
+                        b.name, last);
     }
     for (size_t d = b.shape.size(); d-- > 0;) {
         INGOT_ASSIGN(const int64_t size, evaluate_at_launch(k, b.shape[d], dims));
@@ -109,10 +150,11 @@ Result<size_t> tensor_elements(const Kernel& k, BufferId tensor, const std::map<
         if (stride < 0)
             return fail(ErrorKind::kInvalidArgument, "{} has a stride of {}; 0 and more are accepted", b.name,
                         stride);
-        last += (size - 1) * stride;
-        stride *= size;
-        if (last > (int64_t{1} << 40))
+        int64_t way = 0;
+        if (__builtin_mul_overflow(size - 1, stride, &way) || __builtin_add_overflow(last, way, &last) ||
+            last > kMaxLast)
             return fail(ErrorKind::kLimit, "{} has more than 2^40 elements", b.name);
+        stride *= size;  // of rows without gaps: at most last + 1
     }
     return size_t(last + 1);
 }

@@ -25,9 +25,12 @@ struct Arguments {
 Result<std::map<std::string, std::vector<double>>> interpret(const Kernel& k, const Arguments& arguments,
                                                              std::vector<std::string>* log = nullptr);
 
+// What a dim may be: 0 to 2^31 - 1, and a multiple of what the program promises.
+Result<void> check_dim(const Dim& dim, int64_t value);
 // Elements a tensor's memory takes, with these dims.
 Result<size_t> tensor_elements(const Kernel& k, BufferId tensor, const std::map<std::string, int64_t>& dims);
-// A launch-time expression (sizes, strides, grid extents): constants, dims, whole-number operators.
+// A launch-time expression (sizes, strides, grid extents): constants, dims, whole-number operators. Error
+// kLimit: a value that its type can't hold.
 Result<int64_t> evaluate_at_launch(const Kernel& k, ExprId e, const std::map<std::string, int64_t>& dims);
 
 }  // namespace ingot::tile

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tile/ir/print.h"
+#include "tile/ir/verify_limits.h"
 #include "tile/proof/domain.h"
 
 namespace ingot::tile {
@@ -14,7 +15,8 @@ constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 class Verifier {
   public:
-    Verifier(const Kernel& k, TensorBounds bounds) : k_(k), bounds_(bounds), domain_(k) {}
+    Verifier(const Kernel& k, TensorBounds bounds)
+        : k_(k), bounds_(bounds), domain_(k), heights_(heights(k)) {}
 
     Result<void> run() {
         if (k_.grid.size() > 3)
@@ -111,6 +113,9 @@ class Verifier {
     }
     Result<void> expr(ExprId id, SourceLoc loc) {
         const Expr& e = k_[id];
+        if (heights_[id.index()] > kMaxHeight)
+            return error(loc, "an expression of {} operators one inside of another; {} are accepted",
+                         heights_[id.index()], kMaxHeight);
         const bool all_come = all_iterations_come_;
         for (const ExprId a : e.args) {
             INGOT_TRY(expr(a, loc));
@@ -340,7 +345,8 @@ class Verifier {
             case StmtOp::kParallel:
                 for (const ExprId e : s.exprs) INGOT_TRY(index(e, "an extent", s.loc));
                 parallel_ = &s;
-                return nested(s, s.body, Level::kElement, nullptr, s.vars.size());
+                INGOT_TRY(nested(s, s.body, Level::kElement, nullptr, s.vars.size()));
+                return check_local_memory(k_, s);
             case StmtOp::kIf: {
                 INGOT_TRY(typed(s.exprs[0], DType::kBool, "the condition", s.loc));
                 const Domain outside = domain_;
@@ -475,6 +481,7 @@ class Verifier {
     const Kernel& k_;
     TensorBounds bounds_;
     Domain domain_;
+    const std::vector<uint32_t> heights_;
     std::set<VarId> known_;
     std::set<BufferId> allocated_;
     const Stmt* parallel_ = nullptr;    // that encloses the statement at hand, or did last
