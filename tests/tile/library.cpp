@@ -135,7 +135,8 @@ std::function<Results(const Arguments&)> attention(int64_t d) {
         Vector o(size_t(heads * queries * d));
         for (int64_t h = 0; h < heads; ++h)
             for (int64_t q = 0; q < queries; ++q) {
-                const int64_t kv = h * kv_heads / heads, visible = std::min(keys, q + keys - queries + 1);
+                const int64_t kv = h * kv_heads / heads,
+                              visible = std::clamp(q + keys - queries + 1, int64_t{0}, keys);
                 Vector p(static_cast<size_t>(visible));
                 double high = -INFINITY, sum = 0;
                 for (int64_t j = 0; j < visible; ++j) {
@@ -298,7 +299,8 @@ std::vector<LibraryCase> library_cases() {
     const std::vector<Sizes> rows = {{{"m", 8}, {"n", 256}}, {{"m", 5}, {"n", 300}}, {{"m", 3}, {"n", 7}}};
     const std::vector<Sizes> heads = {{{"queries", 32}, {"keys", 32}, {"heads", 2}, {"kv_heads", 1}},
                                       {{"queries", 37}, {"keys", 53}, {"heads", 4}, {"kv_heads", 2}},
-                                      {{"queries", 1}, {"keys", 72}, {"heads", 3}, {"kv_heads", 3}}};
+                                      {{"queries", 1}, {"keys", 72}, {"heads", 3}, {"kv_heads", 3}},
+                                      {{"queries", 70}, {"keys", 5}, {"heads", 2}, {"kv_heads", 1}}};
     // Tolerances: half products sum to a few units of k * 2^-11 of what they cast (outputs in half, tiles in
     // half).
     return {
