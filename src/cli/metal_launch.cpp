@@ -377,9 +377,10 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags) {
         ->check(more_than_zero)
         ->capture_default_str();
     app.add_option("--layout", flags.layout, "Cooperative tensors: nax, rowmajor or scrambled")
-        ->capture_default_str();
+        ->option_text(fmt::format("LAYOUT [{}]", flags.layout));
     app.add_option("--executor", flags.executor,
-                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)");
+                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)")
+        ->option_text("EXECUTOR");
 }
 
 Result<metal::ExecutorKind> chosen_executor(const DeviceFlags& flags) {

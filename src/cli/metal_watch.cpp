@@ -55,8 +55,8 @@ void print_json(const PreparedLaunch& prepared, const metal::check::Outcome& out
 }  // namespace
 
 void add_sarif_flag(CLI::App& app, WatchFlags& flags) {
-    app.add_option("--sarif", flags.sarif,
-                   "Write the findings as SARIF 2.1.0, for annotations of CI systems");
+    app.add_option("--sarif", flags.sarif, "Write the findings as SARIF 2.1.0, for annotations of CI systems")
+        ->option_text("FILE");
 }
 
 void add_watch_flags(CLI::App& app, WatchFlags& flags) {
@@ -68,7 +68,8 @@ void add_watch_flags(CLI::App& app, WatchFlags& flags) {
            "Watch it run and report what is wrong: all, or checkers separated by commas "
            "(`ingot metal check --help` lists them)")
         ->expected(0, 1)
-        ->default_str("default");
+        ->default_str("default")
+        ->option_text("[CHECKERS]");
     add_sarif_flag(app, flags);
     app.add_flag("--count", flags.count, "Count what it does: matrix operations, bytes, barriers...");
     app.add_flag("--json", flags.json, "Print JSON");

@@ -76,7 +76,7 @@ Action add_tile_ref(CLI::App& app) {
         TileInputFlags inputs;
     };
     auto flags = std::make_shared<Flags>();
-    app.add_option("file", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
+    app.add_option("FILE", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
         ->required();
     add_tile_input_flags(app, flags->inputs);
     return [flags] { return run_reference(flags->file, flags->inputs); };

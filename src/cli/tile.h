@@ -38,14 +38,15 @@ struct TileInputFlags {
 };
 void add_tile_input_flags(CLI::App& app, TileInputFlags& flags);
 Result<TileInputs> read_tile_inputs(const tile::Kernel& k, const TileInputFlags& flags);
-// Writes the outputs that flags name ("C=FILE.npy").
+// Writes the outputs that flags name ("C=FILE.npy"); read_tile_inputs has checked the names.
 Result<void> write_tile_outputs(const std::map<std::string, Array>& results, const TileInputFlags& flags);
 
 // What a tensor's array looks like: its sizes, or the elements of its memory where it has strides or an
-// offset.
+// offset. Error kLimit: more than 4 GiB.
 Result<std::vector<size_t>> tile_shape_at_launch(const tile::Kernel& k, tile::BufferId id,
                                                  const std::map<std::string, int64_t>& dims);
 
+Array zeros(tile::DType type, std::vector<size_t> shape);
 // Numbers of an array as doubles, and back as elements of `type`.
 std::vector<double> to_doubles(const Array& array, tile::DType type);
 Array to_array(const std::vector<double>& values, tile::DType type, std::vector<size_t> shape);

@@ -102,14 +102,17 @@ Result<std::optional<tile::Path>> parse_tile_path(const std::string& text) {
 
 Action add_tile_compile(CLI::App& app) {
     auto flags = std::make_shared<TileCompileFlags>();
-    app.add_option("file", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
+    app.add_option("FILE", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
         ->required();
-    app.add_option("--target", flags->target, "metal-m1 to metal-m5, metal-m4-metal4")->capture_default_str();
+    app.add_option("--target", flags->target, "metal-m1 to metal-m5, metal-m4-metal4")
+        ->option_text(fmt::format("TARGET [{}]", flags->target));
     app.add_option("--path", flags->path,
-                   "Refuse every other path for products: direct, shared, simdgroup or scalar");
-    app.add_option("-D,--dim", flags->dims, "NAME=SIZE of a dim that is known now");
-    app.add_option("-o,--output", flags->output, "Write the source to this file");
-    app.add_option("--print-after", flags->print_after, "Print the program after this pass, or after all");
+                   "Refuse every other path for products: direct, shared, simdgroup or scalar")
+        ->option_text("PATH");
+    app.add_option("-D,--dim", flags->dims, "A dim that is known now")->option_text("NAME=SIZE ...");
+    app.add_option("-o,--output", flags->output, "Write the source to this file")->option_text("FILE");
+    app.add_option("--print-after", flags->print_after, "Print the program after this pass, or after all")
+        ->option_text("PASS");
     app.add_flag("--no-planner", flags->no_planner,
                  "Divide products the reference way (docs/tile-planner.md)");
     app.add_flag("--explain", flags->explain, "Say what was decided, and why");

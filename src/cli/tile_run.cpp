@@ -1,4 +1,6 @@
 // `ingot tile run`: a kernel compiled and run on the virtual Metal device, arrays from and to .npy files.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/metal_watch.h"
@@ -7,6 +9,8 @@
 
 namespace ingot::cli {
 namespace {
+
+constexpr size_t kEmptyBytes = 16;  // of a tensor without elements
 
 struct TileRunFlags {
     std::string file, target = "metal-m4", path;
@@ -39,16 +43,9 @@ Result<std::map<std::string, Array>> tensor_memory(const tile::Kernel& k, TileIn
     std::map<std::string, Array> memory;
     for (const tile::BufferId id : k.tensors()) {
         INGOT_ASSIGN(auto shape, tile_shape_at_launch(k, id, inputs.dims));
-        const size_t count = element_count(shape);
         const auto it = inputs.tensors.find(k[id].name);
-        if (it == inputs.tensors.end()) {
-            memory[k[id].name] = to_array(std::vector<double>(count), k[id].type, std::move(shape));
-            continue;
-        }
-        if (it->second.count() != count)
-            return fail(ErrorKind::kInvalidArgument, "{} takes {} elements, {} are given", k[id].name, count,
-                        it->second.count());
-        memory[k[id].name] = std::move(it->second);
+        memory[k[id].name] =
+            it == inputs.tensors.end() ? zeros(k[id].type, std::move(shape)) : std::move(it->second);
     }
     return memory;
 }
@@ -84,11 +81,19 @@ Result<PreparedLaunch> prepare_tile(const TileRunFlags& flags, const tile::Compi
     INGOT_ASSIGN(out.kernel, device_kernel(c, layout, flags.watch.watches()));
     metal::Launch& l = out.launch;
     l.group_threads = {launch.threads[0], launch.threads[1], launch.threads[2]};
-    l.grid_threads = {launch.groups[0] * launch.threads[0], launch.groups[1], launch.groups[2]};
+    const uint64_t width = uint64_t{launch.groups[0]} * launch.threads[0];
+    if (width > UINT32_MAX)
+        return fail(ErrorKind::kLimit, "{}: {} groups of {} threads along one axis; {} threads are accepted",
+                    c.entry, launch.groups[0], launch.threads[0], UINT32_MAX);
+    l.grid_threads = {uint32_t(width), launch.groups[1], launch.groups[2]};
     for (const tile::TensorArgument& t : c.tensors) {
-        Array& array = memory.at(t.name);
-        l.buffers[t.index] = {array.data.data(), array.data.size()};
-        out.bound.push_back({.slot = t.index, .initialised = t.role != tile::Role::kOut});
+        Bound& bound =
+            out.bound.emplace_back(Bound{.slot = t.index, .initialised = t.role != tile::Role::kOut});
+        std::vector<std::byte>& data = memory.at(t.name).data;
+        // An empty tensor is bound, too: the kernel gets its address and reads nothing there.
+        if (data.empty()) bound.array.data.resize(kEmptyBytes);
+        std::vector<std::byte>& place = data.empty() ? bound.array.data : data;
+        l.buffers[t.index] = {place.data(), place.size()};
     }
     if (c.fields_index) l.buffers[*c.fields_index] = {packed.data(), packed.size()};
     INGOT_ASSIGN(l.executor, chosen_executor(flags.device));
@@ -97,7 +102,7 @@ Result<PreparedLaunch> prepare_tile(const TileRunFlags& flags, const tile::Compi
 
 Result<void> launch_tile(const TileRunFlags& flags, const tile::CompiledKernel& c, const tile::Launch& launch,
                          PreparedLaunch& prepared) {
-    const bool idle = prepared.launch.grid_threads.count() == 0;  // a grid with a 0 has nothing to do
+    const bool idle = std::ranges::count(launch.groups, 0u) != 0;  // a grid with a 0 has nothing to do
     if (!idle && flags.watch.watches())
         return run_watched(prepared, flags.device.time_limit_seconds, c.entry + ".metal", flags.watch);
     metal::LaunchReport report;
@@ -133,12 +138,14 @@ Result<void> run_tile(const TileRunFlags& flags) {
 
 Action add_tile_run(CLI::App& app) {
     auto flags = std::make_shared<TileRunFlags>();
-    app.add_option("file", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
+    app.add_option("FILE", flags->file, "A .tile file, or the name of a kernel in `ingot tile list`")
         ->required();
     add_tile_input_flags(app, flags->inputs);
-    app.add_option("--target", flags->target, "metal-m1 to metal-m5, metal-m4-metal4")->capture_default_str();
+    app.add_option("--target", flags->target, "metal-m1 to metal-m5, metal-m4-metal4")
+        ->option_text(fmt::format("TARGET [{}]", flags->target));
     app.add_option("--path", flags->path,
-                   "Refuse every other path for products: direct, shared, simdgroup or scalar");
+                   "Refuse every other path for products: direct, shared, simdgroup or scalar")
+        ->option_text("PATH");
     app.add_flag("--specialise", flags->specialise, "Compile for these dims alone");
     add_device_flags(app, flags->device);
     app.add_flag("--explain", flags->explain, "Say what the compiler decided, and why");

@@ -8,7 +8,9 @@
 namespace ingot::metal::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class TileRun : public Program {
@@ -122,14 +124,149 @@ TEST_F(TileRun, RefusesWhatItCannotUse) {
     EXPECT_THAT(bad_tile(start + "--in x=x.npy"), HasSubstr("twice has no tensor 'x'; there are X, T, Y"));
     EXPECT_THAT(bad_tile(start + "-D n=5 --in X=x.npy --in T=zeros"),
                 HasSubstr("dimension 0 is 3, dim n is 5"));
-    EXPECT_THAT(bad_tile(start + "--in X=x.npy --in T=x.npy"), HasSubstr("T takes 1 elements, 3 are given"));
+    EXPECT_THAT(bad_tile(start + "--in X=x.npy --in T=x.npy"), HasSubstr("T is [1], x.npy has shape [3]"));
     EXPECT_THAT(bad_tile("run twice.tile --in X=x.npy --in T=zeros"), HasSubstr("by has no value"));
     EXPECT_THAT(bad_tile(start + "--in X=x.npy --in T=zeros --layout diagonal"),
                 HasSubstr("there are nax, rowmajor, scrambled"));
     EXPECT_THAT(bad_tile(start + "--in X=x.npy --in T=zeros --target metal-m9"),
                 HasSubstr("there are metal-m1"));
     EXPECT_THAT(bad_tile(start + "--in X=x.npy --in T=zeros --out Q=q.npy"),
-                HasSubstr("no output of that name"));
+                HasSubstr("twice has no output 'Q'; there are T, Y"));
+}
+
+// Y[bx] = 7 in each group of 32 threads, of which there are m * n.
+constexpr const char* kGroups = R"(kernel groups {
+  dim m, n
+  out Y: u8[8]
+  grid bx < m * n
+  threads 32
+  parallel i < 1 {
+    Y[bx % 8] = u8(7)
+  }
+}
+)";
+
+TEST_F(TileRun, AGridThatTheDeviceCannotCountIsRefusedAndNotTakenForAnEmptyOne) {
+    write("groups.tile", kGroups);
+    for (const std::string width : {"8192", "8193"}) {  // 2^27 groups of 32 threads: 2^32
+        EXPECT_THAT(bad_tile("run groups.tile -D m=16384 -D n=" + width),
+                    HasSubstr("groups of 32 threads along one axis; 4294967295 threads are accepted"));
+    }
+    EXPECT_THAT(good_tile("run groups.tile -D m=0 -D n=8192"), HasSubstr("0 x 1 x 1 groups"));
+}
+
+TEST_F(TileRun, SizesThatDoNotFitAreRefusedBeforeAnythingIsAllocated) {
+    write("groups.tile", kGroups);
+    write("copy.tile", R"(kernel copies {
+  dim m, n
+  in A: f32[m, n]
+  out Y: f32[m, n]
+  grid bx < 1
+  copy Y[0 : 8, 0 : 8] = A[0 : 8, 0 : 8]
+}
+)");
+    for (const std::string command : {"ref ", "run ", "run --specialise "}) {
+        EXPECT_THAT(bad_tile(command + "groups.tile -D m=65536 -D n=65536"),
+                    HasSubstr("m * n is 4294967296, which i32 can't hold"));
+        EXPECT_THAT(bad_tile(command + "groups.tile -D m=2147483648 -D n=0"),
+                    HasSubstr("dim m is 2147483648; multiples of 1 from 0 to 2147483647 are accepted"));
+        const std::string copies = command + "copy.tile --in A=zeros ";
+        EXPECT_THAT(bad_tile(copies + "-D m=9223372036854775807 -D n=2"), HasSubstr("from 0 to 2147483647"));
+        EXPECT_THAT(bad_tile(copies + "-D m=2147483647 -D n=2147483647"),
+                    HasSubstr("A has more than 2^40 elements"));
+        EXPECT_THAT(bad_tile(copies + "-D m=100000 -D n=1000000"),
+                    HasSubstr("A takes 100000000000 elements of f32; at most 4294967296 bytes are accepted"));
+    }
+}
+
+TEST_F(TileRun, AFileHoldsTheTypeOfItsTensor) {
+    const std::pair<const char*, const char*> types[] = {{"f32", "<f4"}, {"f16", "<f2"}, {"bf16", "<u2"},
+                                                         {"i32", "<i4"}, {"u32", "<u4"}, {"i16", "<i2"},
+                                                         {"u16", "<u2"}, {"i8", "|i1"},  {"u8", "|u1"}};
+    for (const auto& [name, descr] : types) write(descr + std::string(".npy"), numpy_file(descr, "(0,)", ""));
+    for (const auto& [name, descr] : types) {
+        write("take.tile", std::string("kernel take {\n  dim n\n  in A: ") + name +
+                               "[n]\n  out Y: i32[1]\n  parallel i < 1 {\n    Y[0] = n\n  }\n}\n");
+        for (const auto& [other, file] : types) {
+            const std::string arguments = std::string("ref take.tile --in 'A=") + file + ".npy'";
+            if (std::string_view(file) == descr) {
+                good_tile(arguments);
+            } else {
+                EXPECT_THAT(bad_tile(arguments), HasSubstr(std::string("A is ") + name + "; a file of "));
+            }
+        }
+    }
+}
+
+TEST_F(TileRun, ShapesOfFilesAreThoseOfTheProgram) {
+    write("take.tile", R"(kernel take {
+  dim m, n
+  in A: u8[m, n]
+  in B: u8[2, n] strides [n + 2, 1]
+  in C: u8[2, 3]
+  out Y: u8[m, n]
+  grid bx < 1
+  parallel i < m, j < n {
+    Y[i, j] = A[i, j] + C[i, j]
+  }
+}
+)");
+    const auto file = [&](const char* name, const char* shape, size_t count) {
+        write(name, numpy_file("|u1", shape, std::string(count, '\1')));
+    };
+    file("cube.npy", "(2, 2, 2)", 8);
+    file("tall.npy", "(3, 2)", 6);
+    file("wide.npy", "(2, 3)", 6);
+    file("eight.npy", "(8,)", 8);  // B's memory: 5 elements to the second row, 3 in it
+    for (const std::string command : {"ref take.tile ", "run take.tile "}) {
+        EXPECT_THAT(bad_tile(command + "--in A=cube.npy --in B=zeros --in C=zeros"),
+                    HasSubstr("A is [m, n], cube.npy has shape [2, 2, 2]"));
+        EXPECT_THAT(bad_tile(command + "--in A=wide.npy --in B=zeros --in C=tall.npy"),
+                    HasSubstr("C is [2, 3], tall.npy has shape [3, 2]"));
+        EXPECT_THAT(bad_tile(command + "--in A=wide.npy --in B=wide.npy --in C=wide.npy"),
+                    HasSubstr("B takes 8 elements, wide.npy has 6"));
+        EXPECT_THAT(bad_tile(command + "--in A=wide.bin --in B=zeros --in C=zeros"),
+                    HasSubstr("'A=wide.bin': NAME=FILE.npy, NAME=zeros or NAME=randn[:SEED] is meant"));
+        good_tile(command + "--in A=wide.npy --in B=eight.npy --in C=wide.npy --out Y=y.npy");
+        EXPECT_EQ(read("y.npy"), numpy_file("|u1", "(2, 3)", std::string(6, '\2'))) << command;
+    }
+}
+
+TEST_F(TileRun, NoFlagIsLeftOut) {
+    write("twice.tile", kDouble);
+    for (const std::string command : {"ref", "run"}) {
+        const std::string start = command + " twice.tile --scalar by=2 --in T=zeros --in X=zeros -D n=2 ";
+        good_tile(start);
+        EXPECT_THAT(bad_tile(start + "-D z=2"), HasSubstr("twice has no dim 'z'; there are n"));
+        EXPECT_THAT(bad_tile(start + "--scalar x=3"), HasSubstr("twice has no scalar 'x'; there are by"));
+        EXPECT_THAT(bad_tile(start + "-D n=3"), HasSubstr("'n=3': n is given twice"));
+        EXPECT_THAT(bad_tile(start + "--scalar by=3"), HasSubstr("'by=3': by is given twice"));
+        EXPECT_THAT(bad_tile(start + "--in X=randn"), HasSubstr("'X=randn': X is given twice"));
+        EXPECT_THAT(bad_tile(start + "--out X=o.npy"), HasSubstr("no output 'X'; there are T, Y"));
+        for (const std::string text : {"randn:x", "randn:", "randn:1x", "randn2", "randn:-1", "random"})
+            EXPECT_THAT(bad_tile(command + " twice.tile --scalar by=2 --in T=zeros -D n=2 --in X=" + text),
+                        HasSubstr("'X=" + text + "': NAME=FILE.npy, NAME=zeros or NAME=randn[:SEED]"));
+    }
+}
+
+TEST_F(TileRun, TensorsWithoutElementsAreBoundAndNothingIsFoundInThem) {
+    const std::string output =
+        good_tile("run gemm -D m=8 -D n=8 -D k=0 --in A=zeros --in B=zeros --check all --json --out C=c.npy");
+    EXPECT_EQ(nlohmann::json::parse(output, nullptr, false)["findings"].size(), 0u) << output;
+    EXPECT_EQ(read("c.npy"), numpy_file("<f4", "(8, 8)", std::string(8 * 8 * 4, '\0')));
+    good_tile("run row_reduce -D m=4 -D n=0 --in X=zeros --check");
+}
+
+TEST_F(TileRun, HelpNamesTheValueOfEachFlag) {
+    for (const std::string command : {"compile", "ref", "run"}) {
+        const std::string help = good_tile(command + " --help");
+        EXPECT_THAT(help, HasSubstr("ingot tile " + command + " [OPTIONS] FILE"));
+        EXPECT_THAT(help, HasSubstr("-D,--dim NAME=SIZE ..."));
+        EXPECT_THAT(help, Not(::testing::ContainsRegex("\n  -[-,A-Za-z]+ +(=|[.][.][.])")));
+    }
+    EXPECT_THAT(good_tile("compile --help"), HasSubstr("-o,--output FILE"));
+    EXPECT_THAT(good_tile("run --help"),
+                AllOf(HasSubstr("--target TARGET [metal-m4]"), HasSubstr("--in NAME=FILE.npy ...")));
 }
 
 // `ingot tile plan`.
