@@ -79,10 +79,10 @@ void walk(const Kernel& k, const Block& body, const std::function<void(StmtId)>&
     }
 }
 
-void walk_loads(const Kernel& k, ExprId e, const std::function<void(const Expr&)>& visit) {
+void walk_ops(const Kernel& k, ExprId e, ExprOp op, const std::function<void(const Expr&)>& visit) {
     if (!e.valid()) return;
-    if (k[e].op == ExprOp::kLoad) visit(k[e]);
-    for (const ExprId a : k[e].args) walk_loads(k, a, visit);
+    if (k[e].op == op) visit(k[e]);
+    for (const ExprId a : k[e].args) walk_ops(k, a, op, visit);
 }
 
 std::vector<ExprId> expressions(const Stmt& s) {

@@ -30,8 +30,11 @@ Block rebuild(Kernel& k, const Block& body, const Change& change);
 
 // Calls `visit` for each statement of the block and below, outer ones first.
 void walk(const Kernel& k, const Block& body, const std::function<void(StmtId)>& visit);
-// Calls `visit` for each load in the expression.
-void walk_loads(const Kernel& k, ExprId e, const std::function<void(const Expr&)>& visit);
+// Calls `visit` for each node of the expression that is an `op`.
+void walk_ops(const Kernel& k, ExprId e, ExprOp op, const std::function<void(const Expr&)>& visit);
+inline void walk_loads(const Kernel& k, ExprId e, const std::function<void(const Expr&)>& visit) {
+    walk_ops(k, e, ExprOp::kLoad, visit);
+}
 // All expressions of one statement (not of its blocks): regions' offsets and sizes, and values.
 std::vector<ExprId> expressions(const Stmt& s);
 

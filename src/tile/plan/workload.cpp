@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tile/ir/build.h"
 #include "tile/ir/interpret.h"
@@ -19,11 +20,8 @@ class WorkloadReader {
   public:
     WorkloadReader(const Kernel& k, const PlanOptions& options, double assumed)
         : k_(k), scratch_(k), options_(options) {
-        for (const Dim& d : k.dims) {
-            const auto size = int64_t(std::ceil(assumed / double(d.multiple_of))) * d.multiple_of;
-            dims_[d.name] = size;
-            out_.assumed.push_back(fmt::format("{} = {}", d.name, size));
-        }
+        for (const Dim& d : k.dims)
+            dims_[d.name] = int64_t(std::ceil(assumed / double(d.multiple_of))) * d.multiple_of;
         for (const VarId v : k.grid) first_.vars[v] = constant(scratch_, 0);
     }
 
@@ -31,6 +29,10 @@ class WorkloadReader {
         for (const ExprId e : k_.grid_extents) out_.group.programs *= value(e);
         block(k_.body, 1);
         for (ProductFacts& p : out_.products) settle(p);
+        for (const uint32_t dim : asked_) {
+            const std::string& name = k_.dims[dim].name;
+            out_.assumed.push_back(fmt::format("{} = {}", name, dims_[name]));
+        }
         return std::move(out_);
     }
 
@@ -38,6 +40,7 @@ class WorkloadReader {
     // As for the first group and the first iteration; what depends on memory counts once.
     uint64_t value(ExprId e) {
         const ExprId plain = first_.apply(scratch_, e);
+        walk_ops(scratch_, plain, ExprOp::kDim, [&](const Expr& dim) { asked_.insert(dim.ref); });
         const auto n = evaluate_at_launch(scratch_, plain, dims_);
         return n && *n > 0 ? uint64_t(*n) : 1;
     }
@@ -163,6 +166,7 @@ class WorkloadReader {
     Kernel scratch_;
     const PlanOptions& options_;
     std::map<std::string, int64_t> dims_;
+    std::set<uint32_t> asked_;  // dims whose size mattered
     Substitution first_;
     std::map<VarId, std::optional<int64_t>> extents_;
     std::map<StmtId, uint64_t> times_;

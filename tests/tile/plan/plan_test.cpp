@@ -490,6 +490,21 @@ TEST(PlanReport, ThePictureHasEachAtomOnceWithItsOwnerAndABarForEachFeature) {
     EXPECT_EQ(count("</svg>"), 1u);
 }
 
+TEST(PlanReport, OnlySizesThatAreNotKnownAreAssumed) {
+    CompileOptions options;
+    options.target = "metal-m4";
+    using Dims = std::map<std::string, int64_t>;
+    for (const auto& [dims, assumed] :
+         {std::pair(Dims(), std::vector<std::string>{"m = 1024", "n = 1024", "k = 1024"}),
+          {Dims{{"m", 64}, {"k", 96}}, {"n = 1024"}},
+          {Dims{{"m", 64}, {"n", 64}, {"k", 96}}, {}}}) {
+        options.dims = dims;
+        const auto compiled = compile(read_kernel("gemm_shared"), options);
+        ASSERT_TRUE(compiled) << compiled.error().describe();
+        EXPECT_EQ(assumed, compiled->group_plan.assumed);
+    }
+}
+
 TEST(PlanReport, ExplainNamesTheChoiceTwoAlternativesAndEveryRefusalWithItsLine) {
     const CompiledKernel k = planned(recurrence(kInPlace + "\n    copy E = Cs"));
     const std::string text = explain(k.group_plan);
