@@ -61,7 +61,7 @@ Json to_json(const metal::LibraryFunction& function, const metal::KernelInfo& in
 }
 
 // A file's names may hold any bytes.
-void print_json(const Json& json) {
+void print_indented(const Json& json) {
     fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -130,7 +130,7 @@ Result<void> list_source(const LibraryFlags& flags) {
         if (flags.json) kernels.push_back(to_json(function, info, true));
         if (!flags.json) print_kernel(function, info);
     }
-    if (flags.json) print_json(kernels);
+    if (flags.json) print_indented(kernels);
     if (!flags.json) fmt::print("{} of {} kernels\n", chosen.size(), source.kernel_names().size());
     return {};
 }
@@ -164,7 +164,7 @@ Result<void> list(const LibraryFlags& flags) {
         }
     }
     if (flags.json) {
-        print_json(kernels);
+        print_indented(kernels);
     } else {
         fmt::print("{} of {} kernels; file version {}.{}, for macOS {}.{}\n", chosen.size(),
                    library.functions().size(), library.file_version()[0], library.file_version()[1],
