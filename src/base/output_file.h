@@ -14,8 +14,8 @@ namespace ingot {
 
 class OutputFile {
   public:
-    // Errors: kInvalidArgument (no name), kNotFound (no such folder), kIo, also for a folder, a pipe or a device at `path`. Here and
-    // below the message names the path.
+    // Errors: kInvalidArgument (no name), kNotFound (no such folder), kIo, also for a folder, a pipe or a
+    // device at `path`. Here and below the message names the path.
     static Result<OutputFile> create(const std::string& path);
 
     OutputFile(OutputFile&& other) noexcept;
