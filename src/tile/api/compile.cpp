@@ -89,7 +89,12 @@ Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options) {
     reference.path = options.path;
     INGOT_ASSIGN(PlannedKernel planned, plan_group(special, reference, options.planner));
     out.group_plan = std::move(planned.plan);
-    INGOT_ASSIGN(out.kernel, run_passes(planned.kernel, planned.options, out.plan, options.after_pass));
+    if (planned.passed && !options.after_pass) {
+        out.kernel = std::move(planned.passed->kernel);
+        out.plan = std::move(planned.passed->plan);
+    } else {
+        INGOT_ASSIGN(out.kernel, run_passes(planned.kernel, planned.options, out.plan, options.after_pass));
+    }
     drop_bound_dims(out.kernel, options.dims);
     INGOT_ASSIGN(out.parts, emit(out.kernel, out.plan, *target));
     INGOT_ASSIGN(out.language, check_language(*target, out.parts.needs));

@@ -207,7 +207,11 @@ class Planning {
         PlanOptions options = switched(reference_, options_);
         options.choices = choices(w, s);
         Plan plan;
-        const auto done = run_passes(w.kernel, options, plan, {});
+        PlannedKernel::Passed without_barriers;
+        const auto look = [&](std::string_view pass, const Kernel& k) {
+            if (pass == "lay-out") without_barriers = {k, plan};
+        };
+        auto done = run_passes(w.kernel, options, plan, look);
         if (!done) {
             drop(w, s, done.error().describe());
             return false;
@@ -234,8 +238,13 @@ class Planning {
             return false;
         }
         out_.plan.barrier_sites = barrier_sites(*done);
+        PlanOptions fencing = options;
+        fencing.coalesce_barriers = false;
+        if (const auto fenced = insert_barriers(without_barriers.kernel, fencing, without_barriers.plan))
+            out_.plan.barrier_sites_reference = barrier_sites(*fenced);
         out_.kernel = w.kernel;
         out_.options = options;
+        out_.passed = {std::move(*done), std::move(plan)};
         return true;
     }
 
@@ -280,12 +289,6 @@ class Planning {
                                      f.work, w.realizations[i].at(s.chosen[i]), w.prices[i].at(s.chosen[i]),
                                      f.not_resident, f.not_direct});
         }
-        PlanOptions plain = switched(reference_, options_);
-        plain.choices = out_.options.choices;
-        plain.coalesce_barriers = false;
-        Plan ignored;
-        if (const auto fenced = run_passes(out_.kernel, plain, ignored, {}))
-            plan.barrier_sites_reference = barrier_sites(*fenced);
         add_alternatives(s, solved);
     }
 

@@ -86,6 +86,13 @@ struct PlannedKernel {
     Kernel kernel;  // before the passes: numbered products, threads, traversal
     PlanOptions options;
     GroupPlan plan;
+    // What the passes make of that, where the planner has run them on its choice: there is no need to run
+    // them again.
+    struct Passed {
+        Kernel kernel;
+        Plan plan;
+    };
+    std::optional<Passed> passed = {};
 };
 
 // Errors: options that can't be served; more numbers of threads than the limit. A kernel that can't be
