@@ -11,15 +11,6 @@
 namespace ingot::tile {
 namespace {
 
-bool mentions(const Kernel& k, const Stmt& s, BufferId b) {
-    for (const Region& r : s.regions)
-        if (r.buffer == b) return true;
-    bool found = false;
-    for (const ExprId e : expressions(s))
-        walk_loads(k, e, [&](const Expr& l) { found |= l.ref == b.index(); });
-    return found;
-}
-
 size_t count_mentions(const Kernel& k, const Block& body, BufferId b) {
     size_t n = 0;
     walk(k, body, [&](StmtId id) { n += mentions(k, k[id], b); });

@@ -14,19 +14,10 @@
 namespace ingot::tile {
 namespace {
 
-bool touches(const Kernel& k, const Stmt& s, BufferId b) {
-    for (const Region& r : s.regions)
-        if (r.buffer == b) return true;
-    bool found = false;
-    for (const ExprId e : expressions(s))
-        walk_loads(k, e, [&](const Expr& l) { found |= l.ref == b.index(); });
-    return found;
-}
-
 std::vector<StmtId> statements_with(const Kernel& k, const Block& body, BufferId b) {
     std::vector<StmtId> out;
     walk(k, body, [&](StmtId id) {
-        if (touches(k, k[id], b)) out.push_back(id);
+        if (mentions(k, k[id], b)) out.push_back(id);
     });
     return out;
 }

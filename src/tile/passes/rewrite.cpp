@@ -95,4 +95,13 @@ std::vector<ExprId> expressions(const Stmt& s) {
     return out;
 }
 
+bool mentions(const Kernel& k, const Stmt& s, BufferId b) {
+    for (const Region& r : s.regions)
+        if (r.buffer == b) return true;
+    bool found = false;
+    for (const ExprId e : expressions(s))
+        walk_loads(k, e, [&](const Expr& l) { found |= l.ref == b.index(); });
+    return found;
+}
+
 }  // namespace ingot::tile

@@ -37,5 +37,7 @@ inline void walk_loads(const Kernel& k, ExprId e, const std::function<void(const
 }
 // All expressions of one statement (not of its blocks): regions' offsets and sizes, and values.
 std::vector<ExprId> expressions(const Stmt& s);
+// Whether a region or a load of the statement itself (not of its blocks) is of the buffer.
+bool mentions(const Kernel& k, const Stmt& s, BufferId b);
 
 }  // namespace ingot::tile
