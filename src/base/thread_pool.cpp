@@ -50,8 +50,9 @@ uint32_t num_available_cores() {
 }
 
 void Barrier::wait(uint32_t& spins) {
-    const uint32_t phase = phase_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
+    // Read before arriving: once all have, the number may change.
+    const uint32_t phase = phase_.load(std::memory_order_relaxed), parties = parties_;
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties) {
         arrived_.store(0, std::memory_order_relaxed);
         // A full barrier between this store and notify_all's look for sleepers: neither may miss the other.
         phase_.fetch_add(1, std::memory_order_seq_cst);
