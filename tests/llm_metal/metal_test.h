@@ -20,6 +20,13 @@ inline std::unique_ptr<mtl::MetalBackend> make_metal(mtl::MetalBackend::Options 
     return value_of(mtl::MetalBackend::create(std::move(options)));
 }
 
+// One of the test's own, whose dispatches are checked.
+inline std::unique_ptr<mtl::Device> watched_device(mtl::Device::SourceOf source_of = mtl::full_source) {
+    auto device = value_of(mtl::Device::with_sources(std::move(source_of)));
+    expect_ok(metal::set_checks(device->get(), "default"));
+    return device;
+}
+
 // What the device's checkers found since the last call.
 inline std::string findings(const mtl::Device& device) {
     std::string text;

@@ -11,8 +11,7 @@ class MetalWatched : public ::testing::Test {
   protected:
     // A device of the test's own, whose dispatches are checked and counted.
     std::unique_ptr<mtl::Device> watched() {
-        auto device = value_of(mtl::Device::with_sources(mtl::full_source));
-        expect_ok(metal::set_checks(device->get(), "default"));
+        auto device = watched_device();
         metal::set_counting(device->get(), true);
         return device;
     }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tile/peer_programs.h"
+#include "tile/plan/figure.h"
 #include "tile_device/device.h"
 
 namespace ingot::tile::testing {
@@ -187,26 +188,6 @@ TEST(CountedPlansOfTensors, EveryDivisionDoesTheOperationsItsModelCounts) {
 
 // 32 x 64 of 32 steps of 32, as the figures have it: what the model says, the device counts.
 TEST(CountedFigure, The32x64TileDoesWhatTheModelsFiguresSay) {
-    const std::string text = R"(kernel figure {
-  in A: f32[32, 1024]
-  in B: f32[1024, 64]
-  out C: f32[32, 64]
-  threads 128
-  shared As: f32[32, 32]
-  shared Bs: f32[32, 64]
-  shared Cs: f32[32, 64]
-  shared Ds: f32[32, 64]
-  fill Cs = 0.0
-  for step < 32 {
-    copy As = A[:, step * 32 : 32]
-    copy Bs = B[step * 32 : 32, :]
-    copy Ds = Cs
-    gemm Ds += As @ Bs policy(full_col)
-    copy Cs = Ds
-  }
-  copy C = Cs
-}
-)";
     struct Figure {
         bool residency, direct;
         uint64_t inputs, through_shared, stores_device;
@@ -215,7 +196,7 @@ TEST(CountedFigure, The32x64TileDoesWhatTheModelsFiguresSay) {
     const Figure figures[] = {{false, false, 8192, 2048, 0, 28 * 1024},
                               {true, false, 3072, 64, 0, 20 * 1024},
                               {true, true, 3072, 0, 32, 12 * 1024}};
-    const Kernel k = testing::kernel_of(text, "figure");
+    const Kernel k = testing::kernel_of(testing::kFigureProgram, "figure");
     const Arguments x = arguments_of(k);
     const auto expected = product_of(x, 32, 64, 1024);
     for (const Figure& f : figures) {

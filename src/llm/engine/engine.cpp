@@ -229,9 +229,10 @@ class GraphEngine final : public Engine {
     }
 
     Result<void> check(std::span<const SequenceTokens> batch) const {
+        if (batch.empty() || std::ranges::any_of(batch, [](const auto& part) { return part.tokens.empty(); }))
+            return fail(ErrorKind::kInvalidArgument, "no tokens to run; one or more are accepted");
         size_t total = 0;
         for (const SequenceTokens& part : batch) {
-            if (part.tokens.empty()) break;
             total += part.tokens.size();
             for (const TokenId token : part.tokens) {
                 if (token >= 0 && uint32_t(token) < vocab_size()) continue;
@@ -239,8 +240,6 @@ class GraphEngine final : public Engine {
                             vocab_size());
             }
         }
-        if (batch.empty() || std::ranges::any_of(batch, [](const auto& part) { return part.tokens.empty(); }))
-            return fail(ErrorKind::kInvalidArgument, "no tokens to run; one or more are accepted");
         for (size_t i = 0; i < batch.size(); ++i) {
             for (size_t j = 0; j < i; ++j) {
                 if (batch[i].sequence != batch[j].sequence) continue;

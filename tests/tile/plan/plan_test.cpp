@@ -9,6 +9,7 @@
 #include "tile/gemm_program.h"
 #include "tile/ir/print.h"
 #include "tile/peer_programs.h"
+#include "tile/plan/figure.h"
 #include "tile/plan/report.h"
 
 namespace ingot::tile::testing {
@@ -243,38 +244,19 @@ INSTANTIATE_TEST_SUITE_P(Programs, BlockedAccumulator, ::testing::ValuesIn(block
                          [](const auto& test) { return test.param.name; });
 
 TEST(Accumulators, ASecondTileIsGoneWithARecurrenceAndTheFirstWithADirectStore) {
-    const std::string text = R"(kernel figure {
-  in A: f32[32, 1024]
-  in B: f32[1024, 64]
-  out C: f32[32, 64]
-  threads 128
-  shared As: f32[32, 32]
-  shared Bs: f32[32, 64]
-  shared Cs: f32[32, 64]
-  shared Ds: f32[32, 64]
-  fill Cs = 0.0
-  for step < 32 {
-    copy As = A[:, step * 32 : 32]
-    copy Bs = B[step * 32 : 32, :]
-    copy Ds = Cs
-    gemm Ds += As @ Bs policy(full_col)
-    copy Cs = Ds
-  }
-  copy C = Cs
-}
-)";
     PlannerOptions one, resident, direct;
     one.pad_shared_rows = resident.pad_shared_rows = direct.pad_shared_rows = false;
     one.residency = one.admit_reference_division = false, one.fragment_budget = 6;
     resident.direct_accumulator_store = false;
-    const CompiledKernel a = planned(text, one), b = planned(text, resident), c = planned(text, direct);
+    const CompiledKernel a = planned(kFigureProgram, one), b = planned(kFigureProgram, resident),
+                         c = planned(kFigureProgram, direct);
     EXPECT_EQ(a.threadgroup_bytes, 28 * 1024);
     EXPECT_EQ(b.threadgroup_bytes, 20 * 1024);
     EXPECT_EQ(c.threadgroup_bytes, 12 * 1024);
     const auto features = [](const CompiledKernel& k) { return k.group_plan.products.at(0).priced.features; };
     for (const CompiledKernel* k : {&a, &b, &c}) {
         EXPECT_EQ(features(*k).matrix_issues, 4096);
-        expect_meaning_kept(text, *k);
+        expect_meaning_kept(kFigureProgram, *k);
     }
     EXPECT_EQ(features(a).input_transfers, 8192);
     EXPECT_EQ(features(b).input_transfers, 3072);
