@@ -1,5 +1,6 @@
 #include "metal/air/kernel_info.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -19,6 +20,22 @@ constexpr IndexKind kIndexKinds[] = {
 };
 
 }  // namespace
+
+bool is_buffer(const Argument& argument) {
+    return argument.kind == ArgumentKind::kBuffer || argument.kind == ArgumentKind::kIndirectBuffer;
+}
+
+bool takes_buffer(const KernelInfo& kernel, uint32_t slot) {
+    return std::ranges::any_of(kernel.arguments, [slot](const Argument& argument) {
+        return is_buffer(argument) && argument.slot == slot;
+    });
+}
+
+bool takes_threadgroup_memory(const KernelInfo& kernel, uint32_t slot) {
+    return std::ranges::any_of(kernel.arguments, [slot](const Argument& argument) {
+        return argument.kind == ArgumentKind::kThreadgroup && argument.slot == slot;
+    });
+}
 
 std::string_view to_string(ArgumentKind kind) {
     switch (kind) {

@@ -48,6 +48,7 @@ struct Argument {
     bool in_constant_space = false;  // `constant` rather than `device`
     bool guarded = false;            // bound only if a function constant says so
     bool unused = false;
+    bool is_restrict = false;      // nothing else reaches what is reached here, the kernel promises (IR only)
     uint32_t slot = 0;             // [[buffer(n)]] or [[threadgroup(n)]]
     uint32_t type_size_bytes = 0;  // of one element; 0 if the compiler didn't say
     uint32_t type_align_bytes = 0;
@@ -72,6 +73,12 @@ struct KernelInfo {
     uint32_t max_threads_per_threadgroup = 1024;
     uint32_t static_threadgroup_bytes = 0;  // known after compilation only
 };
+
+// Whether it is bound in a slot of buffers.
+bool is_buffer(const Argument& argument);
+// Whether the kernel has an argument [[buffer(slot)]], or [[threadgroup(slot)]].
+bool takes_buffer(const KernelInfo& kernel, uint32_t slot);
+bool takes_threadgroup_memory(const KernelInfo& kernel, uint32_t slot);
 
 std::string_view to_string(ArgumentKind kind);
 std::string_view to_string(Access access);

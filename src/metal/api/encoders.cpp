@@ -109,14 +109,11 @@ CommandResult invalid(std::string message) {
 Result<LaunchReport> run_watched(Watch& watch, const ComputeState& state, const Launch& launch,
                                  Unordered* unordered) {
     WatchedDispatch dispatch{.pipeline = *state.pipeline, .launch = launch};
-    std::array<bool, kNumBufferSlots> taken{};
-    for (const Argument& argument : state.pipeline->kernel->info.arguments)
-        if (argument.slot < kNumBufferSlots) taken[argument.slot] = true;
     for (uint32_t i = 0; i < kNumBufferSlots; ++i) {
         dispatch.buffers[i] = state.buffers[i].buffer;
         // Bindings last as long as their encoder: what is left of an earlier dispatch isn't meant for this
         // one.
-        if (state.buffers[i].was_dispatched && !taken[i]) {
+        if (state.buffers[i].was_dispatched && !takes_buffer(state.pipeline->kernel->info, i)) {
             dispatch.buffers[i] = nullptr;
             dispatch.launch.buffers[i] = {};
         }

@@ -75,6 +75,8 @@ enum class CheckerId : uint8_t {
     X(kBinding, kWrongArgument, "wrong-argument",                                                            \
       "a buffer bound where threadgroup memory is taken, or the reverse")                                    \
     X(kBinding, kUnusedBinding, "unused-binding", "something bound that the kernel doesn't take")            \
+    X(kBinding, kBrokenRestrict, "broken-restrict",                                                          \
+      "memory reached by two arguments, of which one promised to be alone")                                  \
     X(kApi, kInvalidOffset, "invalid-offset", "an offset past a buffer's end, or not at a multiple of 4")    \
     X(kApi, kInvalidArgument, "invalid-argument", "a slot, a size or a length that Metal doesn't take")      \
     X(kApi, kLargeThreadgroup, "large-threadgroup", "more threads in a threadgroup than the pipeline takes") \

@@ -146,10 +146,10 @@ class Reader {
 
 template <typename Archive>
 void fields(Archive& archive, Argument& argument) {
-    auto& [kind, access, in_constant_space, guarded, unused, slot, size, align, reference_size, position,
-           type, name, guard] = argument;
-    archive(kind, access, in_constant_space, guarded, unused, slot, size, align, reference_size, position,
-            type, name, guard);
+    auto& [kind, access, in_constant_space, guarded, unused, is_restrict, slot, size, align, reference_size,
+           position, type, name, guard] = argument;
+    archive(kind, access, in_constant_space, guarded, unused, is_restrict, slot, size, align, reference_size,
+            position, type, name, guard);
 }
 template <typename Archive>
 void fields(Archive& archive, FunctionConstant& constant) {

@@ -5,6 +5,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Metadata.h>
 
+#include "metal/jit/pass.h"
+
 namespace ingot::metal::jit {
 namespace {
 
@@ -135,6 +137,9 @@ Result<KernelMetadata> read_kernel_metadata(llvm::Module& module) {
             return fail(ErrorKind::kCorrupt, "metadata for argument {}, the function takes {}",
                         argument.position, result.function->arg_size());
         }
+        const auto promises = result.function->getAttributes().getParamAttrs(argument.position);
+        argument.is_restrict =
+            promises.hasAttribute(llvm::Attribute::NoAlias) || promises.hasAttribute(kRestrictAttribute);
         result.info.arguments.push_back(std::move(argument));
     }
     for (unsigned i = 3; i < node.getNumOperands(); ++i) {

@@ -24,6 +24,9 @@ constexpr unsigned kDeviceSpace = 1, kConstantSpace = 2, kThreadgroupSpace = 3;
 // The function that the executor calls; everything is inlined into it.
 constexpr const char* kEntryName = "ingot_entry";
 
+// Of a kernel's parameter: nothing else reaches what it points to. Optimisers don't know this one.
+constexpr const char* kRestrictAttribute = "ingot-restrict";
+
 // void MARK(i32 number): a block of code whose runs are counted (passes/count_arithmetic.cpp).
 constexpr const char* kBlockMark = "ingot.block";
 

@@ -46,7 +46,8 @@ enum ArgumentField : unsigned {
     kSize,
     kAlign,
     kReference,
-    kWritable
+    kWritable,
+    kRestrict
 };
 enum ConstantField : unsigned { kValue, kDefined, kConstantName, kConstantType, kIndex };
 
@@ -205,7 +206,10 @@ Result<llvm::Function*> describe(llvm::Module& module, std::string_view name) {
     MetadataWriter writer(module);
     std::vector<llvm::Metadata*> arguments;
     for (llvm::Constant* row : rows(module, kArguments)) {
-        arguments.push_back(writer.argument(unsigned(arguments.size()), row));
+        const unsigned position = unsigned(arguments.size());
+        arguments.push_back(writer.argument(position, row));
+        if (number_at(row->getAggregateElement(kRestrict)) != 0 && position < entry->arg_size())
+            entry->addParamAttr(position, llvm::Attribute::get(module.getContext(), kRestrictAttribute));
     }
     if (arguments.size() != entry->arg_size()) {
         return fail(ErrorKind::kCorrupt, "{} arguments are described, the entry has {}", arguments.size(),

@@ -64,9 +64,9 @@ std::string argument_table(const Kernel& kernel, const std::vector<FunctionConst
         text += fmt::format(
             "::ingot_msl::describe<::ingot_msl::parameter<{}, decltype(ingot_requested::function)>>(\"{}\", "
             "{}, "
-            "ingot_requested::attributes::slot_{}, \"{}\", {}), ",
+            "ingot_requested::attributes::slot_{}, \"{}\", {}, {}), ",
             i, parameter.kind, unsigned(parameter.space), i, parameter.name,
-            guard_address(parameter, constants));
+            guard_address(parameter, constants), parameter.is_restrict);
     }
     return text +
            "{}}; extern const unsigned ingot_max_threads; "

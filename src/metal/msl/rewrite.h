@@ -23,6 +23,7 @@ struct KernelParameter {
     AddressSpace space = AddressSpace::kDevice;
     Range slot;         // its expression; empty: the one after the parameter before
     std::string guard;  // the function constant of [[function_constant(name)]]
+    bool is_restrict = false;
     size_t place = 0;
     std::string unsupported;  // why no entry can have it
 };

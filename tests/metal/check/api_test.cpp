@@ -26,6 +26,15 @@ kernel void turn(device float* out, threadgroup float* shared, uint t [[thread_i
     threadgroup_barrier(mem_flags::mem_threadgroup);
     out[i] = shared[31 - t];
 }
+kernel void turn_in_slot_1(device float* out, threadgroup float* shared [[threadgroup(1)]],
+                           uint t [[thread_index_in_threadgroup]]) {
+    shared[t] = float(t);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = shared[31 - t];
+}
+kernel void doubled(device const float* __restrict in, device float* out, uint i [[thread_position_in_grid]]) {
+    out[i] = 2 * in[i];
+}
 )";
 
 NS::String* ns(const char* text) {
@@ -188,14 +197,22 @@ void read_back(ApiProgram& p, bool waits) {
     p.commands->waitUntilCompleted();
 }
 // Bindings last: buffer 1 of the first dispatch is still there at the second, which takes buffer 0 alone.
-void turn_after_doubling(ApiProgram& p, bool set_again) {
+void turn_after_doubling(ApiProgram& p, bool set_again, uint32_t threadgroup_slot = 0) {
+    const auto turn = p.pipeline(threadgroup_slot == 0 ? "turn" : "turn_in_slot_1");
     auto* encoder = p.encoder();
     p.dispatch(encoder, p.in.get(), p.more.get());
-    encoder->setComputePipelineState(p.turn.get());
+    encoder->setComputePipelineState(turn.get());
     encoder->setBuffer(p.out.get(), 0, 0);
     if (set_again) encoder->setBuffer(p.more.get(), 0, 1);
-    encoder->setThreadgroupMemoryLength(128, 0);
+    encoder->setThreadgroupMemoryLength(128, threadgroup_slot);
     encoder->dispatchThreads(MTL::Size(32, 1, 1), MTL::Size(32, 1, 1));
+    p.finish(encoder);
+}
+void double_in_place(ApiProgram& p, const char* kernel) {
+    const auto pipeline = p.pipeline(kernel);
+    auto* encoder = p.encoder();
+    encoder->setComputePipelineState(pipeline.get());
+    p.dispatch(encoder, p.in.get(), p.in.get());
     p.finish(encoder);
 }
 void read_input_back(ApiProgram& p) {
@@ -343,6 +360,15 @@ const std::vector<ApiCase>& api_cases() {
          ""},
         {{"unused-binding", "left_of_an_earlier_dispatch", false},
          [](auto& p) { turn_after_doubling(p, false); },
+         ""},
+        {{"unused-binding", "left_in_a_slot_of_threadgroup_memory", false},
+         [](auto& p) { turn_after_doubling(p, false, 1); },
+         ""},
+        {{"broken-restrict", "one_buffer_in_two_slots", true},
+         [](auto& p) { double_in_place(p, "doubled"); },
+         ""},
+        {{"broken-restrict", "nothing_was_promised", false},
+         [](auto& p) { double_in_place(p, "twice"); },
          ""},
         {{"unused-binding", "set_for_a_kernel_that_takes_less", true},
          [](auto& p) { turn_after_doubling(p, true); },

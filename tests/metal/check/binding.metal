@@ -42,3 +42,34 @@ kernel void turn_in_slot_1(device float* out [[buffer(0)]], threadgroup float* s
 kernel void number_threads(device float* out, uint t [[thread_index_in_threadgroup]]) {
     out[t] = float(t);
 }
+
+// One buffer of 256 bytes is bound in both slots.
+// bad broken-restrict: {"kernel": "doubles", "grid": 1, "threads": 32, "buffers": [256, 256], "same": true}
+// good broken-restrict: {"kernel": "doubles", "grid": 1, "threads": 32, "buffers": [256, 256]}
+kernel void doubles(device const float* __restrict in, device float* out, uint i [[thread_position_in_grid]]) {
+    out[i] = 2 * in[i];
+}
+
+// good broken-restrict: {"kernel": "doubles_in_place", "grid": 1, "threads": 32, "buffers": [256, 256], "same": true}
+kernel void doubles_in_place(device const float* in, device float* out, uint i [[thread_position_in_grid]]) {
+    out[i] = 2 * in[i];
+}
+
+// Each slot has the buffer from another place on.
+// good broken-restrict: {"kernel": "copies_to_the_second_half", "grid": 1, "threads": 32, "buffers": [256, 256], "same": true}
+kernel void copies_to_the_second_half(device const float* __restrict in, device float* __restrict out,
+                                      uint i [[thread_position_in_grid]]) {
+    out[i + 32] = in[i];
+}
+
+// bad broken-restrict: {"kernel": "doubles_alone", "grid": 1, "threads": 32, "buffers": [256, 256], "same": true}
+kernel void doubles_alone(device const float* in, device float* __restrict__ out,
+                          uint i [[thread_position_in_grid]]) {
+    out[i] = 2 * in[i];
+}
+
+// good broken-restrict: {"kernel": "reads_both", "grid": 1, "threads": 32, "buffers": [256, 256, 256], "same": true}
+kernel void reads_both(device const float* __restrict a, device const float* __restrict b,
+                       device atomic_uint* count, uint i [[thread_position_in_grid]]) {
+    if (a[i] != b[i + 1]) atomic_fetch_add_explicit(count + 40, 1, memory_order_relaxed);
+}

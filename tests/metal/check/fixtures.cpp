@@ -23,11 +23,13 @@ class FixtureMemory {
     void bind(metal::Launch& launch) {
         const json buffers = launch_.value("buffers", json::array());
         const uint64_t gap = launch_.value("together", false) ? 0 : 4096;
+        const bool same = launch_.value("same", false);
         size_t at = 0;
         for (uint32_t slot = 0; slot < buffers.size(); ++slot) {
             const auto bytes = buffers[slot].get<uint64_t>();
             if (bytes == 0) continue;
             launch.buffers[slot] = {base() + at + shift(slot), bytes};
+            if (same) continue;
             at += gap == 0 ? bytes : bytes + gap;
             at = gap == 0 ? at : (at + 255) / 256 * 256;
         }

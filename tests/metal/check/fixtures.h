@@ -4,8 +4,8 @@
 //   // good KIND: {...}
 // "u32": {"SLOT": NUMBER} binds a number, "threadgroup": [BYTES] gives lengths, "out": [SLOT] has no contents
 // yet, "shift":
-// {"SLOT": BYTES} moves an address off its alignment, "together": true puts the buffers one behind the other.
-// Buffers hold zeros.
+// {"SLOT": BYTES} moves an address off its alignment, "together": true puts the buffers one behind the other,
+// "same": true all at one address. Buffers hold zeros.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,7 @@
 // Drops what the module promises but hosts break or this machine can't use: kernels are compiled as if no two
 // buffers overlap (alias scopes per argument, noalias parameters), yet hosts bind one buffer twice for
-// in-place operations. Also drops module flags and attributes that speak of Apple's targets.
+// in-place operations. What a parameter itself promised is left where only checkers see it. Also drops module
+// flags and attributes that speak of Apple's targets.
 #include <llvm/IR/AttributeMask.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -12,7 +13,11 @@ namespace ingot::metal::jit {
 Result<void> strip_promises(llvm::Module& module, PassState&) {
     if (llvm::NamedMDNode* flags = module.getModuleFlagsMetadata()) flags->eraseFromParent();
     for (llvm::Function& function : module) {
-        for (llvm::Argument& argument : function.args()) argument.removeAttr(llvm::Attribute::NoAlias);
+        for (llvm::Argument& argument : function.args()) {
+            if (!argument.hasAttribute(llvm::Attribute::NoAlias)) continue;
+            argument.removeAttr(llvm::Attribute::NoAlias);
+            argument.addAttr(llvm::Attribute::get(module.getContext(), kRestrictAttribute));
+        }
         if (function.isIntrinsic()) continue;
         llvm::AttributeMask strings;
         for (const llvm::Attribute attribute : function.getAttributes().getFnAttrs()) {

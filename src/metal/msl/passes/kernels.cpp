@@ -57,6 +57,8 @@ KernelParameter read_parameter(const Source& source, Range range) {
             parameter.space = AddressSpace::kConstant;
         } else if (token.is("threadgroup")) {
             in_threadgroup = true;
+        } else if (token.is("__restrict") || token.is("__restrict__")) {
+            parameter.is_restrict = true;
         } else if (token.is_word()) {
             parameter.name = token.text;
         }

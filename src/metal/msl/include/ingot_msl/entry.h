@@ -30,7 +30,7 @@ struct Argument {
     const char* name;
     const char* type;   // holds the type's name between "T = " and the last "]"
     const void* guard;  // the function constant that decides whether it is bound
-    unsigned space, slot, size, align, reference, writable;
+    unsigned space, slot, size, align, reference, writable, restricted;
 };
 
 struct Constant {
@@ -62,7 +62,7 @@ inline constexpr bool is_const<const T> = true;
 
 template <typename P>
 constexpr Argument describe(const char* kind, unsigned space, unsigned slot, const char* name,
-                            const void* guard) {
+                            const void* guard, bool restricted) {
     using Target = __remove_pointer(__remove_reference_t(P));
     using Plain = __remove_cv(Target);
     constexpr bool is_reference = __is_reference(P), is_pointer = __is_pointer(P);
@@ -75,7 +75,8 @@ constexpr Argument describe(const char* kind, unsigned space, unsigned slot, con
             size_of<Plain>::size,
             size_of<Plain>::align,
             is_reference ? size_of<Plain>::size : 0,
-            (is_reference || is_pointer) && !is_const<Target>};
+            (is_reference || is_pointer) && !is_const<Target>,
+            restricted};
 }
 
 template <typename T>
