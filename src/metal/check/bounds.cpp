@@ -13,7 +13,8 @@ class Bounds : public Listener {
 
     std::unique_ptr<Listener> fork() const override;
     void join(const Listener& other) override { findings_.join(static_cast<const Bounds&>(other).findings_); }
-    bool hears_wrong_accesses_only() const override { return true; }
+    bool is_quiet(const MemoryObject&) const override { return true; }
+    bool hears_calls() const override { return false; }
     void group_begins(const GroupEvent& event) override { findings_.at_group(event.number); }
     void launch_begins(const LaunchEvent& event) override {
         launch_ = &event.launch;

@@ -19,6 +19,7 @@ class Divergence final : public Listener {
   public:
     explicit Divergence(Findings& findings) : findings_(findings) {}
 
+    bool is_quiet(const MemoryObject&) const override { return true; }
     void launch_begins(const LaunchEvent& event) override { sites_ = &event.kernel.instrumentation.sites; }
     void group_begins(const GroupEvent& event) override {
         num_passed_.assign(event.num_threads, 0);

@@ -44,6 +44,7 @@ struct Access {
     // What is meant, or what was hit if the code doesn't say; null if nothing is known there.
     const Region* region = nullptr;
     bool inside = true;  // of the region; what isn't doesn't happen
+    uint64_t round = 0;  // how often the thread was there before, in its group
     uint64_t value_low = 0, value_high = 0;
 
     int64_t offset() const { return region == nullptr ? 0 : int64_t(address - region->begin); }
@@ -104,6 +105,12 @@ struct GroupEvent {
     uint32_t number;  // in the order of the grid
     Position position;
     uint32_t num_threads;
+    // How often its threads ran each block of the kernel, thread after thread; at its end.
+    std::span<const uint64_t> block_counts{};
+
+    uint64_t runs(uint32_t thread, uint32_t block) const {
+        return block_counts[thread * (block_counts.size() / num_threads) + block];
+    }
 };
 
 class Listener {
@@ -114,8 +121,10 @@ class Listener {
     // before the launch ends; null where all must be heard in order.
     virtual std::unique_ptr<Listener> fork() const { return nullptr; }
     virtual void join(const Listener&) {}
-    // Whether accesses inside of what they mean, at the alignment that they need, needn't be told.
-    virtual bool hears_wrong_accesses_only() const { return false; }
+    // Whether accesses of an object, inside of it and at the alignment that they need, needn't be told.
+    virtual bool is_quiet(const MemoryObject& object) const { return object.space == MemorySpace::kPrivate; }
+    // Whether call() and thread_ends() must be told. Products of 8x8 matrices and fences never are.
+    virtual bool hears_calls() const { return true; }
 
     virtual void launch_begins(const LaunchEvent&) {}
     virtual void group_begins(const GroupEvent&) {}
@@ -127,8 +136,6 @@ class Listener {
     virtual void stray_shuffle(const StrayShuffle&) {}
     virtual void thread_ends(const Thread&) {}
     virtual void group_ends(const GroupEvent&) {}
-    // How often each block of the kernel's code ran, before the launch ends.
-    virtual void blocks(std::span<const uint64_t>) {}
     virtual void launch_ends() {}
 };
 

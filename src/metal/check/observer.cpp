@@ -16,13 +16,20 @@ Observer::Observer(const Kernel& kernel, const Launch& launch, std::vector<Liste
 
 void Observer::begin() {
     add_regions();
-    block_counts_.assign(kernel_.instrumentation.num_blocks, 0);
+    for (Listener* listener : listeners_) listener->launch_begins({kernel_, launch_});
+    const std::vector<MemoryObject>& objects = kernel_.instrumentation.objects;
+    block_counts_.assign(kernel_.instrumentation.num_blocks * launch_.group_threads.count(), 0);
+    quiet_.assign(objects.size(), {});
+    is_quiet_.clear();
+    for (const MemoryObject& object : objects) {
+        is_quiet_.push_back(std::ranges::all_of(
+            listeners_, [&object](const Listener* listener) { return listener->is_quiet(object); }));
+    }
     splits_ = !listeners_.empty() && std::ranges::all_of(listeners_, [](const Listener* listener) {
         return listener->fork() != nullptr;
     });
-    hears_wrong_accesses_only_ = std::ranges::all_of(
-        listeners_, [](const Listener* listener) { return listener->hears_wrong_accesses_only(); });
-    for (Listener* listener : listeners_) listener->launch_begins({kernel_, launch_});
+    hears_calls_ =
+        std::ranges::any_of(listeners_, [](const Listener* listener) { return listener->hears_calls(); });
 }
 
 Monitor* Observer::enter() {
@@ -40,10 +47,8 @@ Monitor* Observer::enter() {
 
 void Observer::end() {
     for (const Fork& fork : forks_) {
-        for (size_t i = 0; i < block_counts_.size(); ++i) block_counts_[i] += fork.observer->block_counts_[i];
         for (size_t i = 0; i < listeners_.size(); ++i) listeners_[i]->join(*fork.listeners[i]);
     }
-    for (Listener* listener : listeners_) listener->blocks(block_counts_);
     for (Listener* listener : listeners_) listener->launch_ends();
 }
 
@@ -98,8 +103,20 @@ void Observer::place_threadgroup_memory(const fibers::Group& group) {
     }
 }
 
+void Observer::settle_quiet_ranges() {
+    for (size_t i = 0; i < quiet_.size(); ++i) {
+        const Region& region = regions_[i].object.kind == ObjectKind::kSomeThreadgroup ? arena_ : regions_[i];
+        // Where the code doesn't say which buffer it means, there is no one range.
+        if (is_quiet_[i] && region.object.kind != ObjectKind::kSomeBuffer)
+            quiet_[i] = {.begin = region.begin, .size_bytes = region.size_bytes};
+    }
+}
+
 void Observer::begin_group(const fibers::Group& group) {
-    if (num_groups_ == 0) place_threadgroup_memory(group);
+    if (num_groups_ == 0) {
+        place_threadgroup_memory(group);
+        settle_quiet_ranges();
+    }
     ++num_groups_;
     const uint32_t *at = group.group_position, *all = group.num_groups;
     group_ = {.number = at[0] + all[0] * (at[1] + all[1] * at[2]),
@@ -128,7 +145,10 @@ void Observer::end_group(const fibers::Group&) {
         epoch_ = std::max({epoch_, thread.device_epoch, thread.threadgroup_epoch});
     }
     ++epoch_;
+    group_.block_counts =
+        std::span(block_counts_).first(size_t{group_.num_threads} * kernel_.instrumentation.num_blocks);
     for (Listener* listener : listeners_) listener->group_ends(group_);
+    std::ranges::fill(block_counts_, 0);
 }
 
 // The bound buffer in which all of an access lies; else the one that its first byte is in.
@@ -165,7 +185,10 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
     const uint64_t address = number(raw.address);
     const bool inside = region != nullptr && raw.size_bytes <= region->size_bytes &&
                         address - region->begin <= region->size_bytes - raw.size_bytes;
-    if (hears_wrong_accesses_only_ && inside && address % site.align_bytes == 0) return true;
+    if (is_quiet_[site.object] && inside && address % site.align_bytes == 0 && site.kind != SiteKind::kCopy)
+        return true;
+    const uint64_t runs =
+        block_counts_[size_t{lane.thread} * kernel_.instrumentation.num_blocks + site.block];
     const Access event{.site_number = raw.site,
                        .site = &site,
                        .thread = &threads_[lane.thread],
@@ -173,6 +196,7 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                        .size_bytes = raw.size_bytes,
                        .region = region,
                        .inside = inside,
+                       .round = runs - 1,
                        .value_low = raw.value_low,
                        .value_high = raw.value_high};
     for (Listener* listener : listeners_) listener->access(event);

@@ -40,6 +40,8 @@ class Observer final : public Monitor {
     void tensor(const fibers::Lane& lane, const TensorUse& use) override;
     void stray_shuffle(const fibers::Lane& lane, uint32_t source, bool exists) override;
     uint64_t* block_counts() override { return block_counts_.data(); }
+    const fibers::QuietRange* quiet_ranges() const override { return quiet_.data(); }
+    bool hears_calls() const override { return hears_calls_; }
 
   private:
     // What a worker of its own hears with.
@@ -49,6 +51,7 @@ class Observer final : public Monitor {
     };
     void add_regions();
     void place_threadgroup_memory(const fibers::Group& group);
+    void settle_quiet_ranges();
     const Region* region_of(const RawAccess& access, const MemoryObject& object);
     const Region* buffer_around(uint64_t address, uint64_t size_bytes) const;
 
@@ -63,9 +66,11 @@ class Observer final : public Monitor {
     std::vector<Thread> threads_;       // of the running group
     std::vector<uint32_t> last_calls_;  // where each of them called something last
     std::vector<uint64_t> block_counts_;
+    std::vector<fibers::QuietRange> quiet_;  // of the kernel's objects, by index
+    std::vector<bool> is_quiet_;             // likewise
     GroupEvent group_{};
     bool splits_ = false;  // all listeners can be forked
-    bool hears_wrong_accesses_only_ = false;
+    bool hears_calls_ = true;
     std::mutex mutex_;
     std::vector<Fork> forks_;
     uint32_t num_groups_ = 0;

@@ -9,6 +9,7 @@ class Overflow final : public Listener {
   public:
     explicit Overflow(Findings& findings) : findings_(findings) {}
 
+    bool is_quiet(const MemoryObject&) const override { return true; }
     void call(const Call& call) override {
         if (call.site->kind != SiteKind::kOverflow) return;
         Finding* finding = findings_.add(FindingKind::kIndexOverflow, call.site_number);

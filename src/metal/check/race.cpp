@@ -33,6 +33,9 @@ class Race final : public Listener {
   public:
     explicit Race(Findings& findings) : findings_(findings) {}
 
+    bool is_quiet(const MemoryObject& object) const override {
+        return object.space == MemorySpace::kPrivate || object.space == MemorySpace::kConstant;
+    }
     void launch_begins(const LaunchEvent& event) override;
     void group_begins(const GroupEvent& event) override { positions_.push_back(event.position); }
     void access(const Access& access) override;

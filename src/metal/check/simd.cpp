@@ -1,9 +1,10 @@
 // Simdgroup functions, matrix operations and simdgroup barriers that some lanes of a simdgroup skip. Lanes
 // that never come to a call make its result cover fewer lanes than it seems to; matrix operations and
-// barriers need all of them. Told by counting: in uniform code all lanes of a simdgroup come to a call
-// equally often. Shuffles from lanes that give nothing are told by whoever shuffles.
+// barriers need all of them. Told by how often each lane ran the code where they stand: in uniform code all
+// lanes of a simdgroup ran it equally often. Shuffles from lanes that give nothing are told by whoever
+// shuffles.
 #include <algorithm>
-#include <map>
+#include <array>
 
 #include "metal/check/checkers.h"
 #include "metal/check/describe.h"
@@ -16,23 +17,16 @@ class Simd final : public Listener {
     explicit Simd(Findings& findings) : findings_(findings) {}
 
     void launch_begins(const LaunchEvent& event) override { sites_ = &event.kernel.instrumentation.sites; }
-    void group_begins(const GroupEvent& event) override {
-        event_ = event;
-        counts_.clear();
-    }
-    void call(const Call& call) override;
-    void access(const Access& access) override;
+    bool is_quiet(const MemoryObject&) const override { return true; }
+    bool hears_calls() const override { return false; }
     void stray_shuffle(const StrayShuffle& shuffle) override;
     void group_ends(const GroupEvent& event) override;
 
   private:
-    void count(uint32_t site, const Thread& thread);
-    void check(uint32_t site, uint32_t simdgroup, const uint32_t* begin, uint32_t num_lanes);
+    void check(uint32_t site, const GroupEvent& event, uint32_t first);
 
     Findings& findings_;
     const std::vector<Site>* sites_ = nullptr;
-    GroupEvent event_{};
-    std::map<uint32_t, std::vector<uint32_t>> counts_;  // site -> how often each thread came
 };
 
 // Functions that ask who is there are meant for divergent code.
@@ -52,28 +46,23 @@ FindingKind kind_of(const Site& site) {
     }
 }
 
-std::string times(uint32_t count) {
+std::string times(uint64_t count) {
     if (count == 0) return "never";
     return count == 1 ? "once" : fmt::format("{} times", count);
 }
 
-void Simd::count(uint32_t site, const Thread& thread) {
-    std::vector<uint32_t>& counts = counts_[site];
-    if (counts.empty()) counts.resize(event_.num_threads);
-    ++counts[thread.index];
-}
-
-void Simd::call(const Call& call) {
-    const SiteKind kind = call.site->kind;
-    const bool meets = kind == SiteKind::kSimdFunction || kind == SiteKind::kSimdgroupBarrier ||
-                       kind == SiteKind::kMatrixProduct;
-    if (meets && !asks_who_is_active(*call.site)) count(call.site_number, *call.thread);
-}
-
-void Simd::access(const Access& access) {
-    const SiteKind kind = access.site->kind;
-    if (kind == SiteKind::kMatrixLoad || kind == SiteKind::kMatrixStore)
-        count(access.site_number, *access.thread);
+bool needs_all_lanes(const Site& site) {
+    switch (site.kind) {
+        case SiteKind::kSimdgroupBarrier:
+        case SiteKind::kMatrixProduct:
+        case SiteKind::kMatrixLoad:
+        case SiteKind::kMatrixStore:
+            return true;
+        case SiteKind::kSimdFunction:
+            return !asks_who_is_active(site);
+        default:
+            return false;
+    }
 }
 
 void Simd::stray_shuffle(const StrayShuffle& shuffle) {
@@ -92,15 +81,19 @@ void Simd::stray_shuffle(const StrayShuffle& shuffle) {
                           who, shuffle.site->function, shuffle.source);
 }
 
-void Simd::check(uint32_t site_number, uint32_t simdgroup, const uint32_t* begin, uint32_t num_lanes) {
-    const uint32_t* end = begin + num_lanes;
+// The simdgroup whose first thread is `first`.
+void Simd::check(uint32_t site_number, const GroupEvent& event, uint32_t first) {
+    const Site& site = (*sites_)[site_number];
+    const uint32_t num_lanes = std::min(kSimdWidth, event.num_threads - first);
+    std::array<uint64_t, kSimdWidth> runs;
+    for (uint32_t lane = 0; lane < num_lanes; ++lane) runs[lane] = event.runs(first + lane, site.block);
+    const auto begin = runs.begin(), end = begin + num_lanes;
     const auto [least, most] = std::minmax_element(begin, end);
     if (*least == *most) return;
-    const Site& site = (*sites_)[site_number];
     Finding* finding = findings_.add(kind_of(site), site_number);
     if (finding == nullptr) return;
-    const auto skipping = uint32_t(std::count_if(begin, end, [&](uint32_t n) { return n < *most; }));
-    finding->group = event_.position;
+    const auto skipping = std::count_if(begin, end, [&](uint64_t n) { return n < *most; });
+    finding->group = event.position;
     const std::string what = site.function.empty() ? std::string("a simdgroup matrix is loaded or stored")
                                                    : fmt::format("{} is called", site.function);
     const char* rule = site.kind == SiteKind::kSimdFunction ? "Its result covers the lanes that are there."
@@ -109,16 +102,14 @@ void Simd::check(uint32_t site_number, uint32_t simdgroup, const uint32_t* begin
         "{} here {} by lane {} of simdgroup {} of threadgroup {}, but {} by lane {}; {} of {} lanes skip it "
         "at least "
         "once. {}",
-        what, times(*most), most - begin, simdgroup, describe(event_.position), times(*least), least - begin,
-        skipping, num_lanes, rule);
+        what, times(*most), most - begin, first / kSimdWidth, describe(event.position), times(*least),
+        least - begin, skipping, num_lanes, rule);
 }
 
 void Simd::group_ends(const GroupEvent& event) {
-    for (const auto& [site, counts] : counts_) {
-        for (uint32_t first = 0; first < event.num_threads; first += kSimdWidth) {
-            check(site, first / kSimdWidth, counts.data() + first,
-                  std::min(kSimdWidth, event.num_threads - first));
-        }
+    for (uint32_t site = 0; site < sites_->size(); ++site) {
+        if (!needs_all_lanes((*sites_)[site])) continue;
+        for (uint32_t first = 0; first < event.num_threads; first += kSimdWidth) check(site, event, first);
     }
 }
 

@@ -14,6 +14,8 @@ class Tensor final : public Listener {
   public:
     explicit Tensor(Findings& findings) : findings_(findings) {}
 
+    bool is_quiet(const MemoryObject&) const override { return true; }
+    bool hears_calls() const override { return false; }
     void launch_begins(const LaunchEvent& event) override { sites_ = &event.kernel.instrumentation.sites; }
     void group_begins(const GroupEvent&) override { made_.clear(); }
     void tensor(const TensorEvent& event) override;

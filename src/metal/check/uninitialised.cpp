@@ -25,6 +25,9 @@ class Uninitialised final : public Listener {
   public:
     explicit Uninitialised(Findings& findings) : findings_(findings) {}
 
+    bool is_quiet(const MemoryObject& object) const override {
+        return object.space == MemorySpace::kPrivate || object.space == MemorySpace::kConstant;
+    }
     void access(const Access& access) override;
     void call(const Call& call) override;
     void tensor_access(const TensorAccess& access) override;

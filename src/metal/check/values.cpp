@@ -15,6 +15,8 @@ class Values final : public Listener {
   public:
     explicit Values(Findings& findings) : findings_(findings) {}
 
+    bool is_quiet(const MemoryObject& object) const override { return object.space != MemorySpace::kDevice; }
+    bool hears_calls() const override { return false; }
     void access(const Access& access) override;
 
   private:

@@ -4,7 +4,6 @@
 
 #include "metal/check/describe.h"
 #include "metal/check/session.h"
-
 namespace ingot::metal::count {
 namespace {
 
@@ -12,6 +11,15 @@ bool is_shuffle(const Site& site) {
     return site.function.find("shuffle") != std::string::npos ||
            site.function.find("broadcast") != std::string::npos ||
            site.function.find("rotate") != std::string::npos;
+}
+
+bool has_one_size(SiteKind kind) {
+    return kind == SiteKind::kLoad || kind == SiteKind::kStore || kind == SiteKind::kAtomic ||
+           kind == SiteKind::kMatrixLoad || kind == SiteKind::kMatrixStore;
+}
+
+bool is_private_access(const Site& site) {
+    return site.space == MemorySpace::kPrivate && (has_one_size(site.kind) || site.kind == SiteKind::kCopy);
 }
 
 bool is_global(const Site& site) {
@@ -24,8 +32,6 @@ void add(MemoryCounts& to, const MemoryCounts& from) {
 }
 
 void add(SiteCounts& to, const SiteCounts& from) {
-    to.threads += from.threads;
-    to.simdgroups += from.simdgroups;
     to.bytes_read += from.bytes_read;
     to.bytes_written += from.bytes_written;
     to.tensor_threadgroup_bytes += from.tensor_threadgroup_bytes;
@@ -34,34 +40,40 @@ void add(SiteCounts& to, const SiteCounts& from) {
 
 }  // namespace
 
+void Counter::Runs::add(const Runs& other) {
+    threads += other.threads;
+    simdgroups += other.simdgroups;
+    threadgroups += other.threadgroups;
+}
+
+void Counter::Runs::subtract(const Runs& other) {
+    threads -= other.threads;
+    simdgroups -= other.simdgroups;
+    threadgroups -= other.threadgroups;
+}
+
 void Counter::launch_begins(const check::LaunchEvent& event) {
     kernel_ = &event.kernel;
+    const Instrumentation& table = event.kernel.instrumentation;
     counts_ = {};
     counts_.threadgroup_memory.name = "threadgroup memory";
-    counts_.sites.resize(event.kernel.instrumentation.sites.size());
-    came_.assign(counts_.sites.size(), {});
-    lines_.assign(counts_.sites.size(), {});
+    counts_.sites.resize(table.sites.size());
+    num_blocks_ = table.num_blocks;
+    blocks_.assign(num_blocks_, {});
+    missed_.assign(table.sites.size(), {});
+    lines_.assign(table.sites.size(), {});
     buffers_.clear();
+    by_slot_ = {};
     products_.clear();
 }
 
 void Counter::join(const check::Listener& listener) {
     const auto& other = static_cast<const Counter&>(listener);
-    constexpr uint64_t Counts::* kSums[] = {&Counts::threadgroups,
-                                            &Counts::simdgroups,
-                                            &Counts::threads,
-                                            &Counts::barriers,
-                                            &Counts::simdgroup_barriers,
-                                            &Counts::simd_functions,
-                                            &Counts::shuffles,
-                                            &Counts::matrix_loads_device,
-                                            &Counts::matrix_loads_threadgroup,
-                                            &Counts::matrix_stores_device,
-                                            &Counts::matrix_stores_threadgroup,
-                                            &Counts::matrix_products,
-                                            &Counts::tensor_operations};
-    for (uint64_t Counts::* const sum : kSums) counts_.*sum += other.counts_.*sum;
+    for (uint64_t Counts::* const sum : {&Counts::threadgroups, &Counts::simdgroups, &Counts::threads})
+        counts_.*sum += other.counts_.*sum;
     add(counts_.threadgroup_memory, other.counts_.threadgroup_memory);
+    for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].add(other.blocks_[i]);
+    for (size_t i = 0; i < missed_.size(); ++i) missed_[i].add(other.missed_[i]);
     for (size_t i = 0; i < counts_.sites.size(); ++i) add(counts_.sites[i], other.counts_.sites[i]);
     for (const auto& [shape, simdgroups] : other.products_) products_[shape] += simdgroups;
     for (const auto& [address, theirs] : other.buffers_) {
@@ -71,7 +83,6 @@ void Counter::join(const check::Listener& listener) {
         add(mine.counts, theirs.counts);
         mine.read.add(theirs.read);
         mine.written.add(theirs.written);
-        mine.all.add(theirs.all);
     }
 }
 
@@ -82,63 +93,48 @@ void Counter::group_begins(const check::GroupEvent& event) {
     counts_.simdgroups += (num_threads_ + kSimdWidth - 1) / kSimdWidth;
 }
 
-// How often the thread was there before, in this group.
-uint32_t Counter::come(uint32_t site, const check::Thread& thread) {
-    std::vector<uint32_t>& came = came_[site];
-    if (came.empty()) came.resize(num_threads_);
-    ++counts_.sites[site].threads;
-    return came[thread.index]++;
+Counter::Buffer& Counter::buffer_of(const check::Region& region) {
+    Buffer*& known = by_slot_[region.object.slot];
+    if (known != nullptr) return *known;
+    known = &buffers_[region.begin];
+    if (known->counts.name.empty()) {
+        known->counts.name = check::describe(region.object);
+        known->counts.slot = region.object.slot;
+    }
+    return *known;
 }
 
 // Lanes of a simdgroup that are at a place for the same time access together.
-void Counter::add_lines(const check::Access& access, uint32_t round) {
+void Counter::access(const check::Access& access) {
+    const Site& site = *access.site;
+    if (site.space == MemorySpace::kPrivate) return;
+    if (!access.inside) {
+        std::vector<uint32_t>& by_thread = misses_[access.site_number];
+        by_thread.resize(num_threads_);
+        ++by_thread[access.thread->index];
+        return;
+    }
+    const uint64_t read = site.reads ? access.size_bytes : 0, written = site.writes ? access.size_bytes : 0;
+    // What always has one size is multiplied out in the end.
+    if (site.kind == SiteKind::kCopy) {
+        counts_.sites[access.site_number].bytes_read += read;
+        counts_.sites[access.site_number].bytes_written += written;
+    }
+    if (site.space == MemorySpace::kThreadgroup) return;
+    SimdgroupLines& lines = lines_[access.site_number];
+    if (lines.empty()) with_lines_.push_back(access.site_number);
     const uint32_t num_simdgroups = (num_threads_ + kSimdWidth - 1) / kSimdWidth;
-    auto& rounds = lines_[access.site_number];
-    const size_t index = size_t{round} * num_simdgroups + access.thread->simdgroup;
-    if (rounds.size() <= index) rounds.resize(index + 1);
-    std::vector<uint64_t>& lines = rounds[index];
+    const uint64_t time = access.round * num_simdgroups + access.thread->simdgroup;
     // Blocks of the region itself, wherever this process has it; no two regions share a number.
     const uint64_t base = access.region->begin * kLineBytes, offset = uint64_t(access.offset());
     const uint64_t last = base + (offset + access.size_bytes - 1) / kLineBytes;
-    for (uint64_t line = base + offset / kLineBytes; line <= last; ++line) {
-        if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
-    }
-}
-
-Counter::Buffer& Counter::buffer_of(const check::Region& region) {
-    Buffer& buffer = buffers_[region.begin];
-    if (buffer.counts.name.empty()) {
-        buffer.counts.name = check::describe(region.object);
-        buffer.counts.slot = region.object.slot;
-    }
-    return buffer;
-}
-
-void Counter::access(const check::Access& access) {
-    const Site& site = *access.site;
-    if (!access.inside || site.space == MemorySpace::kPrivate) return;
-    const uint32_t round = come(access.site_number, *access.thread);
-    SiteCounts& here = counts_.sites[access.site_number];
-    const uint64_t read = site.reads ? access.size_bytes : 0, written = site.writes ? access.size_bytes : 0;
-    here.bytes_read += read;
-    here.bytes_written += written;
-    if (site.space == MemorySpace::kThreadgroup) {
-        counts_.threadgroup_memory.bytes_read += read;
-        counts_.threadgroup_memory.bytes_written += written;
-        return;
-    }
-    add_lines(access, round);
+    for (uint64_t line = base + offset / kLineBytes; line <= last; ++line) lines.add(time, line);
     if (access.region->object.kind != ObjectKind::kBuffer) return;
     Buffer& buffer = buffer_of(*access.region);
     buffer.counts.bytes_read += read;
     buffer.counts.bytes_written += written;
-    if (site.reads) buffer.read.add(uint64_t(access.offset()), access.size_bytes);
-    if (site.writes) buffer.written.add(uint64_t(access.offset()), access.size_bytes);
-    buffer.all.add(uint64_t(access.offset()), access.size_bytes);
-}
-
-void Counter::call(const check::Call& call) {
-    come(call.site_number, *call.thread);
+    if (site.reads) buffer.read.add(offset, access.size_bytes);
+    if (site.writes) buffer.written.add(offset, access.size_bytes);
 }
 
 void Counter::product(const check::Product& product) {
@@ -159,81 +155,127 @@ void Counter::tensor_access(const check::TensorAccess& access) {
     Buffer& buffer = buffer_of(*access.region);
     add(buffer.counts);
     (access.writes ? buffer.written : buffer.read).add(access.offset(), access.size_bytes);
-    buffer.all.add(access.offset(), access.size_bytes);
 }
 
-void Counter::blocks(std::span<const uint64_t> counts) {
-    counts_.blocks.assign(counts.begin(), counts.end());
-    for (const BlockArithmetic& part : kernel_->instrumentation.arithmetic)
-        counts_.arithmetic[size_t(part.kind)] += counts[part.block] * part.count;
-}
-
-// What a group's threads did at a place, once they are done: a simdgroup came as often as the lane that came
-// most.
-void Counter::add_issues(uint32_t number) {
-    const Site& site = kernel_->instrumentation.sites[number];
-    const std::vector<uint32_t>& came = came_[number];
-    uint64_t issues = 0;
+Counter::Runs Counter::runs_of(std::span<const uint64_t> counts, uint32_t block,
+                               const std::vector<uint32_t>& less) const {
+    Runs runs;
     for (uint32_t first = 0; first < num_threads_; first += kSimdWidth) {
-        issues += *std::max_element(came.begin() + first,
-                                    came.begin() + std::min(first + kSimdWidth, num_threads_));
+        uint64_t most = 0;
+        for (uint32_t i = first; i < std::min(first + kSimdWidth, num_threads_); ++i) {
+            const uint64_t count = counts[size_t{i} * num_blocks_ + block] - less[i];
+            runs.threads += count;
+            most = std::max(most, count);
+        }
+        runs.simdgroups += most;
+        runs.threadgroups = std::max(runs.threadgroups, most);
     }
-    counts_.sites[number].simdgroups += issues;
+    return runs;
+}
+
+// The same for all blocks, row by row.
+void Counter::add_runs(std::span<const uint64_t> counts) {
+    std::vector<uint64_t> most_of_simdgroup(num_blocks_), most(num_blocks_);
+    for (uint32_t first = 0; first < num_threads_; first += kSimdWidth) {
+        std::ranges::fill(most_of_simdgroup, 0);
+        for (uint32_t i = first; i < std::min(first + kSimdWidth, num_threads_); ++i) {
+            const uint64_t* row = counts.data() + size_t{i} * num_blocks_;
+            for (uint32_t block = 0; block < num_blocks_; ++block) {
+                blocks_[block].threads += row[block];
+                most_of_simdgroup[block] = std::max(most_of_simdgroup[block], row[block]);
+            }
+        }
+        for (uint32_t block = 0; block < num_blocks_; ++block) {
+            blocks_[block].simdgroups += most_of_simdgroup[block];
+            most[block] = std::max(most[block], most_of_simdgroup[block]);
+        }
+    }
+    for (uint32_t block = 0; block < num_blocks_; ++block) blocks_[block].threadgroups += most[block];
+}
+
+void Counter::group_ends(const check::GroupEvent& event) {
+    add_runs(event.block_counts);
+    const std::vector<uint32_t> none(num_threads_);
+    for (const auto& [site, misses] : misses_) {
+        const uint32_t block = kernel_->instrumentation.sites[site].block;
+        missed_[site].add(runs_of(event.block_counts, block, none));
+        missed_[site].subtract(runs_of(event.block_counts, block, misses));
+    }
+    misses_.clear();
+    for (const uint32_t site : with_lines_) counts_.sites[site].lines += lines_[site].take();
+    with_lines_.clear();
+}
+
+void Counter::sum_up(uint32_t number, const Runs& runs) {
+    const Site& site = kernel_->instrumentation.sites[number];
+    SiteCounts& here = counts_.sites[number];
+    here.threads = runs.threads;
+    here.simdgroups = runs.simdgroups;
+    if (has_one_size(site.kind)) {
+        if (site.reads) here.bytes_read = runs.threads * site.size_bytes;
+        if (site.writes) here.bytes_written = runs.threads * site.size_bytes;
+    }
+    if (site.space == MemorySpace::kThreadgroup) {
+        counts_.threadgroup_memory.bytes_read += here.bytes_read;
+        counts_.threadgroup_memory.bytes_written += here.bytes_written;
+    }
     const bool device = is_global(site);
     switch (site.kind) {
         case SiteKind::kBarrier:
-            counts_.barriers += *std::ranges::max_element(came);
+            counts_.barriers += runs.threadgroups;
             break;
         case SiteKind::kSimdgroupBarrier:
-            counts_.simdgroup_barriers += issues;
+            counts_.simdgroup_barriers += runs.simdgroups;
             break;
         case SiteKind::kSimdFunction:
-            (is_shuffle(site) ? counts_.shuffles : counts_.simd_functions) += issues;
+            (is_shuffle(site) ? counts_.shuffles : counts_.simd_functions) += runs.simdgroups;
             break;
         case SiteKind::kMatrixLoad:
-            (device ? counts_.matrix_loads_device : counts_.matrix_loads_threadgroup) += issues;
+            (device ? counts_.matrix_loads_device : counts_.matrix_loads_threadgroup) += runs.simdgroups;
             break;
         case SiteKind::kMatrixStore:
-            (device ? counts_.matrix_stores_device : counts_.matrix_stores_threadgroup) += issues;
+            (device ? counts_.matrix_stores_device : counts_.matrix_stores_threadgroup) += runs.simdgroups;
             break;
         case SiteKind::kMatrixProduct:
-            counts_.matrix_products += issues;
+            counts_.matrix_products += runs.simdgroups;
             break;
         case SiteKind::kTensorOperation:
-            counts_.tensor_operations += issues;
+            counts_.tensor_operations += runs.simdgroups;
+            break;
+        case SiteKind::kAtomic:
+            counts_.atomics += runs.threads;
+            break;
+        case SiteKind::kFence:
+            counts_.fences += runs.threads;
             break;
         default:
             break;
     }
 }
 
-void Counter::group_ends(const check::GroupEvent&) {
-    for (uint32_t site = 0; site < came_.size(); ++site) {
-        if (came_[site].empty()) continue;
-        add_issues(site);
-        came_[site].clear();
-        for (const std::vector<uint64_t>& lines : lines_[site]) counts_.sites[site].lines += lines.size();
-        lines_[site].clear();
-    }
-}
-
 void Counter::launch_ends() {
+    const Instrumentation& table = kernel_->instrumentation;
+    for (const Runs& runs : blocks_) counts_.blocks.push_back(runs.threads);
+    for (const BlockArithmetic& part : table.arithmetic)
+        counts_.arithmetic[size_t(part.kind)] += counts_.blocks[part.block] * part.count;
+    for (uint32_t i = 0; i < table.sites.size(); ++i) {
+        if (is_private_access(table.sites[i])) continue;
+        Runs runs = blocks_[table.sites[i].block];
+        runs.subtract(missed_[i]);
+        sum_up(i, runs);
+    }
     // A lane loads and stores two elements of a matrix, each at a place of its own.
     for (uint64_t* count : {&counts_.matrix_loads_device, &counts_.matrix_loads_threadgroup,
                             &counts_.matrix_stores_device, &counts_.matrix_stores_threadgroup}) {
         *count /= 2;
     }
-    for (size_t i = 0; i < counts_.sites.size(); ++i) {
-        const Site& site = kernel_->instrumentation.sites[i];
-        if (site.kind == SiteKind::kAtomic) counts_.atomics += counts_.sites[i].threads;
-        if (site.kind == SiteKind::kFence) counts_.fences += counts_.sites[i].threads;
-    }
     for (const auto& [shape, simdgroups] : products_) counts_.tensor_products.push_back({shape, simdgroups});
     for (auto& [address, buffer] : buffers_) {
         buffer.counts.unique_bytes_read = buffer.read.blocks(1);
         buffer.counts.unique_bytes_written = buffer.written.blocks(1);
-        buffer.counts.sectors = buffer.all.blocks(kSectorBytes);
-        buffer.counts.lines = buffer.all.blocks(kLineBytes);
+        buffer.read.add(buffer.written);
+        buffer.counts.sectors = buffer.read.blocks(kSectorBytes);
+        buffer.counts.lines = buffer.read.blocks(kLineBytes);
         counts_.buffers.push_back(buffer.counts);
     }
     std::ranges::sort(counts_.buffers, {}, &MemoryCounts::slot);

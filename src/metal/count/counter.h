@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "metal/check/event.h"
+#include "metal/count/simdgroup_lines.h"
 #include "metal/count/touched.h"
 #include "metal/exec/executor.h"
 
@@ -84,13 +85,16 @@ class Counter final : public check::Listener {
   public:
     std::unique_ptr<check::Listener> fork() const override { return std::make_unique<Counter>(); }
     void join(const check::Listener& other) override;
+    // What stays inside of threadgroup memory is counted by the blocks of code that do it.
+    bool is_quiet(const MemoryObject& object) const override {
+        return object.space == MemorySpace::kThreadgroup || object.space == MemorySpace::kPrivate;
+    }
+    bool hears_calls() const override { return false; }
     void launch_begins(const check::LaunchEvent& event) override;
     void group_begins(const check::GroupEvent& event) override;
     void access(const check::Access& access) override;
-    void call(const check::Call& call) override;
     void product(const check::Product& product) override;
     void tensor_access(const check::TensorAccess& access) override;
-    void blocks(std::span<const uint64_t> counts) override;
     void group_ends(const check::GroupEvent& event) override;
     void launch_ends() override;
 
@@ -100,20 +104,34 @@ class Counter final : public check::Listener {
   private:
     struct Buffer {
         MemoryCounts counts;
-        Touched read, written, all;
+        Touched read, written;
+    };
+    // How often code was run: by threads; by simdgroups, each as often as the lane that ran it most; by
+    // threadgroups likewise.
+    struct Runs {
+        uint64_t threads = 0, simdgroups = 0, threadgroups = 0;
+
+        void add(const Runs& other);
+        void subtract(const Runs& other);
     };
 
     Buffer& buffer_of(const check::Region& region);
-    uint32_t come(uint32_t site, const check::Thread& thread);
-    void add_lines(const check::Access& access, uint32_t round);
-    void add_issues(uint32_t site);
+    // Of one block, if `less` (by thread) of its runs don't count.
+    Runs runs_of(std::span<const uint64_t> counts, uint32_t block, const std::vector<uint32_t>& less) const;
+    void add_runs(std::span<const uint64_t> counts);
+    void sum_up(uint32_t site, const Runs& runs);
 
     const Kernel* kernel_ = nullptr;
     Counts counts_;
-    uint32_t num_threads_ = 0;                 // of the running group
-    std::vector<std::vector<uint32_t>> came_;  // site -> how often each thread of the running group came
-    std::vector<std::vector<std::vector<uint64_t>>> lines_;  // site -> simdgroup's round -> lines
-    std::map<uint64_t, Buffer> buffers_;                     // by address
+    uint32_t num_blocks_ = 0;
+    uint32_t num_threads_ = 0;                          // of the running group
+    std::vector<Runs> blocks_;                          // by block
+    std::vector<Runs> missed_;                          // by site: accesses that didn't happen
+    std::vector<SimdgroupLines> lines_;                 // by site, of the running group
+    std::vector<uint32_t> with_lines_;                  // sites that have any
+    std::map<uint32_t, std::vector<uint32_t>> misses_;  // site -> by thread of the running group
+    std::map<uint64_t, Buffer> buffers_;                // by address
+    std::array<Buffer*, kNumBufferSlots> by_slot_{};
     std::map<ProductShape, uint64_t> products_;
 };
 

@@ -26,7 +26,7 @@ void Touched::for_each_word(uint64_t begin, uint64_t size_bytes, Change change) 
     }
 }
 
-void Touched::add(uint64_t begin, uint64_t size_bytes) {
+void Touched::add_anywhere(uint64_t begin, uint64_t size_bytes) {
     for_each_word(begin, size_bytes, [](uint64_t& word, uint64_t mask) { word |= mask; });
 }
 

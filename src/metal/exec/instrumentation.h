@@ -64,6 +64,7 @@ struct Site {
     uint32_t size_bytes = 0;   // 0: varies
     uint32_t align_bytes = 1;  // what the element needs
     uint32_t object = 0;       // index
+    uint32_t block = 0;        // the block of code that it stands in, as they are counted
     uint32_t line = 0;         // 0: not known, as in compiled libraries
     uint32_t caller_line = 0;  // where the function that holds the place is called, if it is one
     uint32_t instruction = 0;  // number in the kernel's code, from 1 on
@@ -104,7 +105,7 @@ struct BlockArithmetic {
 struct Instrumentation {
     std::vector<Site> sites;
     std::vector<MemoryObject> objects;
-    uint32_t num_blocks = 0;  // of the code, that count how often they run
+    uint32_t num_blocks = 0;  // of the code, that count how often each thread runs them
     std::vector<BlockArithmetic> arithmetic;
 
     bool empty() const { return sites.empty(); }

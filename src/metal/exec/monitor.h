@@ -1,7 +1,8 @@
 // Who watches a launch: the executor tells where groups begin and end, instrumented code (instrumentation.h)
-// each access, each meeting and each thread's end. A launch that is watched runs on fibers, and on one worker
-// thread unless order doesn't matter to who watches, so that everything comes in the same order whenever it
-// is repeated. Checkers and counters stand behind this (check/observer.h).
+// each access, each meeting and each thread's end, as far as the monitor wants to hear of them. A launch that
+// is watched runs on fibers, and on one worker thread unless order doesn't matter to who watches, so that
+// everything comes in the same order whenever it is repeated. Checkers and counters stand behind this
+// (check/observer.h).
 #pragma once
 
 #include <compare>
@@ -72,8 +73,13 @@ class Monitor {
     virtual void tensor(const fibers::Lane& thread, const TensorUse& use) = 0;
     // A lane shuffles from one that takes no part, or doesn't exist.
     virtual void stray_shuffle(const fibers::Lane& thread, uint32_t source, bool exists) = 0;
-    // Counts of the kernel's blocks (instrumentation.h), which its code adds to.
+    // How often each thread of the running group ran each block of the kernel (instrumentation.h), thread
+    // after thread; the kernel's code adds to it.
     virtual uint64_t* block_counts() = 0;
+    // Of each of the kernel's objects: accesses there needn't be told. Settled when a group has begun.
+    virtual const fibers::QuietRange* quiet_ranges() const = 0;
+    // Whether call() is told of more than tensor operations.
+    virtual bool hears_calls() const = 0;
 };
 
 // Called by the runtime of tensor operations; does nothing where the running launch isn't watched.

@@ -167,14 +167,18 @@ Result<std::string> LlvmCompiler::assembly(std::span<const std::byte> bytes, std
 
 Result<std::string> LlvmCompiler::apply_pass(std::string_view ir, std::string_view name,
                                              const CompileOptions& options) {
-    const Pass* pass = find_pass(name);
-    if (pass == nullptr) return fail(ErrorKind::kInvalidArgument, "no pass '{}'", name);
     llvm::LLVMContext context;
     INGOT_ASSIGN(const std::unique_ptr<llvm::Module> module, import_text(ir, context));
     target_host(*module);
     PassState state{.options = options, .kernel_name = "test", .info = {}};
-    INGOT_TRY(pass->run(*module, state));
-    INGOT_TRY(verify(*module, name));
+    llvm::SmallVector<llvm::StringRef> names;
+    llvm::StringRef(name.data(), name.size()).split(names, ',');
+    for (const llvm::StringRef one : names) {
+        const Pass* pass = find_pass({one.data(), one.size()});
+        if (pass == nullptr) return fail(ErrorKind::kInvalidArgument, "no pass '{}'", one.str());
+        INGOT_TRY(pass->run(*module, state));
+        INGOT_TRY(verify(*module, one.str()));
+    }
     return print_module(*module);
 }
 

@@ -6,7 +6,6 @@
 
 #include "metal/jit/import_module.h"
 #include "metal/jit/passes/passes.h"
-
 namespace ingot::metal::jit {
 namespace {
 
@@ -43,6 +42,7 @@ constexpr Step kSteps[] = {
     {{"optimise-lanes", optimise_lanes}, kForVector},
     {{"poll-loops", poll_loops}, kForBoth},
     {{"fence-private", fence_private}, kForFibers},
+    {{"inline-watch", inline_watch}, kForFibers},
 };
 
 constexpr std::string_view kLastLowering = "lower-to-fibers";

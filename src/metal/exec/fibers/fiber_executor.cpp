@@ -152,7 +152,11 @@ void Worker::bind(Shared& shared) {
     group_.stop = reinterpret_cast<const volatile uint32_t*>(&shared.stop);
     group_.worker = this;
     group_.monitor = launch.monitor == nullptr ? nullptr : launch.monitor->enter();
-    group_.block_counts = group_.monitor == nullptr ? nullptr : group_.monitor->block_counts();
+    if (group_.monitor != nullptr) {
+        group_.block_counts = group_.monitor->block_counts();
+        group_.quiet = group_.monitor->quiet_ranges();
+        group_.hears_calls = group_.monitor->hears_calls();
+    }
     group_.sites = shared.kernel.instrumentation.sites.data();
     group_.stacks_begin = stacks_.begin();
     group_.stacks_bytes = stacks_.size_bytes();

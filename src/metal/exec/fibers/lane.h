@@ -57,6 +57,11 @@ struct alignas(64) Simdgroup {
     uint32_t amount[kSimdWidth], modulo[kSimdWidth];
 };
 
+// Memory in which accesses, at the alignment that they need, aren't told to who watches.
+struct QuietRange {
+    uint64_t begin = 0, size_bytes = 0;
+};
+
 struct Group {
     Simdgroup* simdgroups;
     Lane* lanes;
@@ -79,7 +84,9 @@ struct Group {
     void* worker;                         // the runtime's own record
     Monitor* monitor;                     // who watches, or null (monitor.h)
     const Site* sites;                    // of instrumented code
-    uint64_t* block_counts;               // which that adds to
+    uint64_t* block_counts;               // which that adds to, thread after thread
+    const QuietRange* quiet;              // of its objects
+    uint32_t hears_calls;                 // whether who watches is told of meetings
     uint64_t stacks_begin, stacks_bytes;  // where the stacks of all the group's fibers lie
 };
 

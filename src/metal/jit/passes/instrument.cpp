@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/Analysis/StackSafetyAnalysis.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -80,6 +81,7 @@ class Instrumenter {
     void watch_call(llvm::Instruction& before, SiteKind kind, std::string function, llvm::Value* argument);
     bool is_safe(const llvm::Instruction& instruction, const MemoryObject& object, const llvm::Value* pointer,
                  uint64_t size_bytes) const;
+    std::vector<llvm::BasicBlock*> number_blocks();
     void count_blocks();
     std::pair<llvm::Value*, llvm::Value*> halves(llvm::Value* value);
     llvm::Value* base_of(llvm::Value* object);
@@ -178,6 +180,9 @@ void Instrumenter::watch_call(llvm::Instruction& before, SiteKind kind, std::str
                               llvm::Value* argument) {
     Site site = watcher_.new_site(before, kind);
     site.function = std::move(function);
+    // Of these it matters only how often they are met.
+    if (kind == SiteKind::kMatrixProduct || kind == SiteKind::kFence)
+        return watcher_.note(before, std::move(site));
     watcher_.tell(before, std::move(site), argument);
 }
 
@@ -230,21 +235,58 @@ void drop_dead_code(llvm::Function& entry) {
     }
 }
 
-// Marks of blocks (count_arithmetic.cpp) become counters in memory.
-void Instrumenter::count_blocks() {
+// Numbers the blocks that hold sites, or marks of arithmetic (count_arithmetic.cpp), which the list of
+// arithmetic goes by from here on.
+std::vector<llvm::BasicBlock*> Instrumenter::number_blocks() {
+    Instrumentation& table = state_.instrumentation;
+    std::vector<llvm::BasicBlock*> blocks;
+    llvm::DenseMap<const llvm::BasicBlock*, uint32_t> numbers;
+    const auto number_of = [&](llvm::BasicBlock* block) {
+        const auto [known, is_new] = numbers.try_emplace(block, uint32_t(blocks.size()));
+        if (is_new) blocks.push_back(block);
+        return known->second;
+    };
+    for (size_t i = 0; i < table.sites.size(); ++i)
+        table.sites[i].block = number_of(watcher_.place_of(uint32_t(i)).getParent());
+    const std::vector<BlockArithmetic> by_mark = std::move(table.arithmetic);
+    table.arithmetic.clear();
     llvm::Function* mark = entry_.getParent()->getFunction(kBlockMark);
-    if (mark == nullptr) return;
-    for (llvm::User* user : llvm::make_early_inc_range(mark->users())) {
-        auto* call = llvm::cast<llvm::CallInst>(user);
-        b_.SetInsertPoint(call);
-        b_.SetCurrentDebugLocation(llvm::DebugLoc());
-        llvm::CallInst* counts = watcher_.call("ingot.block_counts", b_.getPtrTy(), {});
-        counts->getCalledFunction()->setDoesNotAccessMemory();
-        llvm::Value* count = b_.CreateGEP(b_.getInt64Ty(), counts, call->getArgOperand(0));
-        b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count), b_.getInt64(1)), count);
-        call->eraseFromParent();
+    if (mark != nullptr) {
+        for (llvm::User* user : llvm::make_early_inc_range(mark->users())) {
+            auto* call = llvm::cast<llvm::CallInst>(user);
+            const uint64_t marked = llvm::cast<llvm::ConstantInt>(call->getArgOperand(0))->getZExtValue();
+            const auto [first, last] = std::ranges::equal_range(by_mark, marked, {}, &BlockArithmetic::block);
+            for (BlockArithmetic part : std::ranges::subrange(first, last)) {
+                part.block = number_of(call->getParent());
+                table.arithmetic.push_back(std::move(part));
+            }
+            call->eraseFromParent();
+        }
+        mark->eraseFromParent();
     }
-    mark->eraseFromParent();
+    table.num_blocks = uint32_t(blocks.size());
+    return blocks;
+}
+
+// Each thread counts in a row of its own.
+void Instrumenter::count_blocks() {
+    const std::vector<llvm::BasicBlock*> blocks = number_blocks();
+    b_.SetInsertPoint(entry_.getEntryBlock().getFirstInsertionPt());
+    b_.SetCurrentDebugLocation(llvm::DebugLoc());
+    llvm::CallInst* counts = watcher_.call("ingot.block_counts", b_.getPtrTy(), {});
+    llvm::CallInst* thread = watcher_.call("ingot.index.thread_index_in_threadgroup.0", b_.getInt32Ty(), {});
+    for (const llvm::CallInst* call : {counts, thread}) call->getCalledFunction()->setDoesNotAccessMemory();
+    llvm::Value* row =
+        b_.CreateGEP(b_.getInt64Ty(), counts,
+                     b_.CreateMul(b_.CreateZExt(thread, b_.getInt64Ty()), b_.getInt64(blocks.size())));
+    for (size_t i = 0; i < blocks.size(); ++i) {
+        const bool is_entry = blocks[i] == &entry_.getEntryBlock();
+        b_.SetInsertPoint(is_entry ? llvm::cast<llvm::Instruction>(row)->getNextNode()
+                                   : &*blocks[i]->getFirstInsertionPt());
+        b_.SetCurrentDebugLocation(llvm::DebugLoc());
+        llvm::Value* count = b_.CreateConstGEP1_64(b_.getInt64Ty(), row, i);
+        b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count), b_.getInt64(1)), count);
+    }
 }
 
 void Instrumenter::run() {

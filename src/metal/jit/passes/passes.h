@@ -28,5 +28,6 @@ Result<void> optimise_lanes(llvm::Module& module, PassState& state);
 Result<void> batch_matrices(llvm::Module& module, PassState& state);
 Result<void> poll_loops(llvm::Module& module, PassState& state);
 Result<void> fence_private(llvm::Module& module, PassState& state);
+Result<void> inline_watch(llvm::Module& module, PassState& state);
 
 }  // namespace ingot::metal::jit

@@ -49,6 +49,7 @@ uint32_t Watcher::add(Site site, const MemoryObject& object) {
     if (known == table.objects.end()) table.objects.push_back(object);
     site.space = object.space;
     table.sites.push_back(std::move(site));
+    places_.push_back(&*b_.GetInsertPoint());
     return uint32_t(table.sites.size() - 1);
 }
 
@@ -67,6 +68,11 @@ llvm::Value* Watcher::lane() {
     llvm::CallInst* lane = call("ingot.lane", b_.getPtrTy(), {});
     lane->getCalledFunction()->setDoesNotAccessMemory();
     return lane;
+}
+
+void Watcher::note(llvm::Instruction& before, Site site) {
+    b_.SetInsertPoint(&before);
+    add(std::move(site));
 }
 
 void Watcher::tell(llvm::Instruction& before, Site site, llvm::Value* argument) {

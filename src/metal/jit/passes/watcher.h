@@ -21,11 +21,15 @@ class Watcher {
     llvm::IRBuilder<>& b() { return b_; }
 
     Site new_site(const llvm::Instruction& instruction, SiteKind kind) const;
-    // Its index.
+    // Its index. It is told of where b() stands, before an instruction that stays.
     uint32_t add(Site site, const MemoryObject& object = {});
     // A call of the runtime where b() stands.
     llvm::CallInst* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
     llvm::Value* lane();
+    // Before which instruction a site is told of.
+    llvm::Instruction& place_of(uint32_t site) { return *places_[site]; }
+    // Lists a place without telling of it: how often its block runs is counted.
+    void note(llvm::Instruction& before, Site site);
     // Tells, before an instruction, that the thread came there.
     void tell(llvm::Instruction& before, Site site, llvm::Value* argument = nullptr);
 
@@ -35,6 +39,7 @@ class Watcher {
     llvm::IRBuilder<> b_;
     std::vector<llvm::Instruction*> instructions_;
     std::map<const llvm::Instruction*, uint32_t> numbers_;
+    std::vector<llvm::Instruction*> places_;  // of sites
 };
 
 // Uses of variables that were never set. The front end marks what they hold (to_air.cpp, kUndefinedMark)
