@@ -117,8 +117,8 @@ int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
     const auto mlx_26 = library_corpus("mlx26", "metal/mlx-26.0/mlx.metallib"),
                mlx_14 = library_corpus("mlx14", "metal/mlx-14.0/mlx.metallib");
-    const Cases mlx =
-        join({mlx_elementwise_cases, mlx_reduce_cases, mlx_gemm_cases, mlx_quantized_cases, mlx_model_cases});
+    const Cases mlx = join({mlx_elementwise_cases, mlx_reduce_cases, mlx_gemm_cases, mlx_gemv_cases,
+                            mlx_quantized_cases, mlx_model_cases});
     // Each library has kernels that the other lacks; what neither has fails in this one.
     Cases newer;
     std::ranges::copy_if(mlx, std::back_inserter(newer), [&](const Case& one) {

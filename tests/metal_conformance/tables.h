@@ -9,6 +9,7 @@ namespace ingot::metal::conformance {
 Cases mlx_elementwise_cases();
 Cases mlx_reduce_cases();
 Cases mlx_gemm_cases();
+Cases mlx_gemv_cases();
 Cases mlx_quantized_cases();
 Cases mlx_model_cases();
 // PyTorch's.
