@@ -2,6 +2,7 @@
 // handlers, blits, events, function constants, reflection. Kernels are MLX's.
 #include <cstring>
 #include <functional>
+#include <future>
 #include <thread>
 
 #include <Metal/Metal.hpp>
@@ -208,13 +209,13 @@ TEST_F(Api, SharedEventsOrderCommandBuffersAndTheHost) {
     signals->waitUntilCompleted();
     EXPECT_EQ(1u, event->signaledValue());
     EXPECT_FALSE(event->waitUntilSignaledValue(2, 10));
-    std::uint64_t notified = 0;
+    std::promise<std::uint64_t> notified;
     event->notifyListener(MTL::SharedEventListener::sharedListener(), 2,
-                          [&](MTL::SharedEvent*, std::uint64_t value) { notified = value; });
+                          [&](MTL::SharedEvent*, std::uint64_t value) { notified.set_value(value); });
     event->setSignaledValue(2);
     waits->waitUntilCompleted();
     EXPECT_EQ(MTL::CommandBufferStatusCompleted, waits->status());
-    EXPECT_EQ(2u, notified);
+    EXPECT_EQ(2u, notified.get_future().get());
 }
 
 TEST_F(Api, WaitsOfAnyLengthAreWaits) {

@@ -1,26 +1,15 @@
-// The device itself, fences and events.
+// The device itself, and the settings that Apple's API has no name for.
 #include <unistd.h>
 
 #include "base/check.h"
 #include "metal/api/extensions.h"
 #include "metal/api/watch.h"
-#include "metal/exec/deadline.h"
 #include "metal/exec/tensor_argument.h"
 
 namespace ingot::metal::api {
 namespace {
 
 class ArchitectureImpl final : public MTL::Architecture {};
-
-class FenceImpl final : public MTL::Fence {
-  public:
-    ~FenceImpl() override { device->release(); }
-    DeviceImpl* device = nullptr;
-    std::string label;
-};
-FenceImpl& impl(const MTL::Fence* fence) {
-    return *static_cast<FenceImpl*>(const_cast<MTL::Fence*>(fence));
-}
 
 // Watched if the environment says so.
 DeviceImpl* make_device() {
@@ -35,46 +24,11 @@ DeviceImpl* make_device() {
     return device;
 }
 
-EventImpl* make_event(DeviceImpl& device) {
-    auto* event = new EventImpl;
-    event->device = &device;
-    device.retain();
-    return event;
-}
-
-class ListenerImpl final : public MTL::SharedEventListener {};
-
 uint64_t physical_memory_bytes() {
     return uint64_t(::sysconf(_SC_PHYS_PAGES)) * uint64_t(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
-
-void EventImpl::signal(uint64_t next) {
-    std::vector<Listener> ready;
-    {
-        const std::scoped_lock lock(mutex);
-        value = next;
-        std::erase_if(listeners, [&](const Listener& listener) {
-            if (listener.value > next) return false;
-            ready.push_back(listener);
-            return true;
-        });
-    }
-    changed.notify_all();
-    for (const Listener& listener : ready) listener.function(this, next);
-}
-
-bool EventImpl::wait(uint64_t wanted, std::chrono::steady_clock::time_point deadline) {
-    std::unique_lock lock(mutex);
-    const auto reached = [&] { return value >= wanted; };
-    if (deadline == std::chrono::steady_clock::time_point::max()) {
-        changed.wait(lock, reached);
-        return true;
-    }
-    return changed.wait_until(lock, deadline, reached);
-}
-
 }  // namespace ingot::metal::api
 
 namespace MTL {
@@ -151,74 +105,6 @@ bool Device::supportsFamily(GPUFamily family) {
         default:
             return family >= GPUFamilyApple1 && family <= GPUFamilyApple10;
     }
-}
-
-Fence* Device::newFence() {
-    auto* fence = new FenceImpl;
-    fence->device = &impl(this);
-    retain();
-    return fence;
-}
-Event* Device::newEvent() {
-    return make_event(impl(this));
-}
-SharedEvent* Device::newSharedEvent() {
-    return make_event(impl(this));
-}
-
-Device* Fence::device() const {
-    return impl(this).device;
-}
-NS::String* Fence::label() const {
-    return make_string(impl(this).label);
-}
-void Fence::setLabel(const NS::String* label) {
-    impl(this).label = to_std_string(label);
-}
-
-Device* Event::device() const {
-    return impl(this).device;
-}
-NS::String* Event::label() const {
-    return make_string(impl(this).label);
-}
-void Event::setLabel(const NS::String* label) {
-    impl(this).label = to_std_string(label);
-}
-
-SharedEventListener* SharedEventListener::alloc() {
-    return new ListenerImpl;
-}
-SharedEventListener* SharedEventListener::init() {
-    return this;
-}
-SharedEventListener* SharedEventListener::sharedListener() {
-    static ListenerImpl* listener = new ListenerImpl;
-    return listener;
-}
-
-std::uint64_t SharedEvent::signaledValue() const {
-    EventImpl& event = impl(this);
-    const std::scoped_lock lock(event.mutex);
-    return event.value;
-}
-void SharedEvent::setSignaledValue(std::uint64_t value) {
-    impl(this).signal(value);
-}
-bool SharedEvent::waitUntilSignaledValue(std::uint64_t value, std::uint64_t milliseconds) {
-    return impl(this).wait(value, ingot::metal::deadline_after(double(milliseconds) / 1000));
-}
-void SharedEvent::notifyListener(const SharedEventListener*, std::uint64_t value,
-                                 const SharedEventNotificationFunction& function) {
-    EventImpl& event = impl(this);
-    {
-        const std::scoped_lock lock(event.mutex);
-        if (event.value < value) {
-            event.listeners.push_back({value, function});
-            return;
-        }
-    }
-    function(this, value);
 }
 
 }  // namespace MTL

@@ -84,9 +84,10 @@ class HeapImpl final : public MTL::Heap {
     MTL::HeapType type = MTL::HeapTypeAutomatic;
     std::string label;
     std::mutex mutex;
-    std::map<uint64_t, uint64_t> taken;  // offset -> size
+    // Offset -> size. Buffers of a placement heap may begin at one offset.
+    std::multimap<uint64_t, uint64_t> taken;
 
-    void give_back(uint64_t offset);
+    void give_back(uint64_t offset, uint64_t length);
 };
 
 // Kernels of a compiled library, or of Metal source: those are compiled when their module is asked for.
@@ -112,6 +113,8 @@ class LibraryImpl final : public MTL::Library {
     Result<const LibraryFunction*> require(std::string_view name) const;
     Result<std::span<const std::byte>> module_of(const LibraryFunction& function);
     Result<KernelInfo> reflect(const LibraryFunction& function);
+    // Of a source: a record for visible_function_table.
+    Result<std::vector<std::byte>> function_table(std::span<const std::string_view> names) const;
 
   private:
     struct Source {
@@ -234,6 +237,22 @@ class QueueImpl final : public MTL::CommandQueue {
     std::thread thread_;
 };
 
+// What a listener of shared events has to call, one after the other on a thread of its own, which starts with
+// the first call and outlives the listener until the last is done.
+class Notifications : public std::enable_shared_from_this<Notifications> {
+  public:
+    void add(std::function<void()> call);
+    void close();  // no more come
+
+  private:
+    void serve();
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> waiting_;
+    bool started_ = false, closed_ = false;
+};
+
 class EventImpl final : public MTL::SharedEvent {
   public:
     ~EventImpl() override { device->release(); }
@@ -244,6 +263,7 @@ class EventImpl final : public MTL::SharedEvent {
     struct Listener {
         uint64_t value;
         MTL::SharedEventNotificationFunction function;
+        std::shared_ptr<Notifications> notifications;
     };
 
     DeviceImpl* device = nullptr;

@@ -63,7 +63,7 @@ MTL::Buffer* buffer_in_heap(HeapImpl& heap, uint64_t length, MTL::ResourceOption
     buffer->options = options;
     buffer->heap = &heap;
     heap.retain();
-    heap.taken[offset] = ingot::round_up(length, kHeapAlignment);
+    heap.taken.emplace(offset, ingot::round_up(length, kHeapAlignment));
     return buffer;
 }
 
@@ -95,13 +95,16 @@ Memory::~Memory() {
 
 BufferImpl::~BufferImpl() {
     if (heap == nullptr) return;
-    heap->give_back(offset);
+    heap->give_back(offset, length);
     heap->release();
 }
 
-void HeapImpl::give_back(uint64_t offset) {
+void HeapImpl::give_back(uint64_t offset, uint64_t length) {
     const std::scoped_lock lock(mutex);
-    taken.erase(offset);
+    const auto [begin, end] = taken.equal_range(offset);
+    const uint64_t bytes = ingot::round_up(length, kHeapAlignment);
+    const auto found = std::find_if(begin, end, [&](const auto& entry) { return entry.second == bytes; });
+    if (found != end) taken.erase(found);
 }
 
 }  // namespace ingot::metal::api
@@ -303,11 +306,16 @@ NS::UInteger Heap::size() const {
 NS::UInteger Heap::currentAllocatedSize() const {
     return size();
 }
+// Bytes that several buffers share count once.
 NS::UInteger Heap::usedSize() const {
     HeapImpl& heap = impl(this);
     const std::scoped_lock lock(heap.mutex);
-    NS::UInteger used = 0;
-    for (const auto& [offset, bytes] : heap.taken) used += bytes;
+    uint64_t used = 0, end = 0;
+    for (const auto& [offset, bytes] : heap.taken) {
+        const uint64_t begin = std::max(offset, end);
+        end = std::max(end, offset + bytes);
+        used += end - std::min(begin, end);
+    }
     return used;
 }
 
