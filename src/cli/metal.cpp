@@ -55,8 +55,8 @@ Result<metal::ConstantValue> integer_of(const IntegerType& type, std::string_vie
     return fail(ErrorKind::kInvalidArgument, "'{}': '{}' doesn't fit {}", flag, text, type.name);
 }
 
-Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view text,
-                                         std::string_view flag) {
+Result<metal::ConstantValue> parse_scalar(std::string_view type, std::string_view text,
+                                          std::string_view flag) {
     if (type == "bool") {
         if (text == "true" || text == "1") return metal::ConstantValue(true);
         if (text == "false" || text == "0") return metal::ConstantValue(false);
@@ -70,8 +70,33 @@ Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view
     if (known != std::end(kIntegers)) return integer_of(*known, text, flag);
     return fail(ErrorKind::kInvalidArgument,
                 "'{}': no type '{}'; there are bool, char, uchar, short, ushort, int, uint, long, ulong, "
-                "float, half, bfloat",
+                "float, half, bfloat, and vectors like float4 (x=float4:1,2,3,4)",
                 flag, type);
+}
+
+Result<metal::ConstantValue> parse_value(std::string_view type, std::string_view text,
+                                         std::string_view flag) {
+    if (type.size() < 2 || type.back() < '2' || type.back() > '4') return parse_scalar(type, text, flag);
+    std::vector<int64_t> integers;
+    std::vector<float> floats;
+    size_t count = 0;
+    for (bool more = true; more;) {
+        const size_t comma = text.find(',');
+        more = comma != std::string_view::npos;
+        INGOT_ASSIGN(const metal::ConstantValue value,
+                     parse_scalar(type.substr(0, type.size() - 1), text.substr(0, comma), flag));
+        text.remove_prefix(more ? comma + 1 : text.size());
+        if (const float* number = std::get_if<float>(&value)) floats.push_back(*number);
+        if (const bool* truth = std::get_if<bool>(&value)) integers.push_back(*truth);
+        if (const int64_t* number = std::get_if<int64_t>(&value)) integers.push_back(*number);
+        ++count;
+    }
+    if (count != size_t(type.back() - '0')) {
+        return fail(ErrorKind::kInvalidArgument, "'{}': {} elements given, {} has {}", flag, count, type,
+                    type.back());
+    }
+    if (!floats.empty()) return floats;
+    return integers;
 }
 
 }  // namespace

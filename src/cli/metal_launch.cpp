@@ -183,7 +183,7 @@ Result<Bound> parse_tensor(std::string_view flag) {
         }
         extents.push_back(int32_t(bound.array.shape[i]));
     }
-    bound.tensor = metal::tensor_argument(bound.array.data.data(), extents, metal::dense_strides(extents));
+    bound.record = metal::tensor_argument(bound.array.data.data(), extents, metal::dense_strides(extents));
     return bound;
 }
 
@@ -192,12 +192,14 @@ Result<void> bind_buffers(std::vector<Bound>& bound, metal::Launch& launch) {
     std::array<bool, metal::kNumBufferSlots> taken{};
     for (Bound& b : bound) {
         if (taken[b.slot]) {
-            return fail(ErrorKind::kInvalidArgument,
-                        "buffer slot {} is bound twice; --buffer, --tensor and --bytes share the slots",
-                        b.slot);
+            return fail(
+                ErrorKind::kInvalidArgument,
+                "buffer slot {} is bound twice; --buffer, --tensor, --function-table and --bytes share "
+                "the slots",
+                b.slot);
         }
         taken[b.slot] = true;
-        std::vector<std::byte>& memory = b.tensor.empty() ? b.array.data : b.tensor;
+        std::vector<std::byte>& memory = b.record.empty() ? b.array.data : b.record;
         launch.buffers[b.slot] = {memory.data(), memory.size()};
     }
     return {};
@@ -231,8 +233,23 @@ Result<metal::Launch> make_launch(const LaunchFlags& flags) {
     return launch;
 }
 
-Result<std::vector<Bound>> parse_bindings(const LaunchFlags& flags) {
+// SLOT=NAME,NAME...
+Result<Bound> parse_function_table(std::string_view flag, const KernelModule& module) {
+    INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumBufferSlots));
+    if (!module.source) {
+        return fail(ErrorKind::kUnsupported, "'{}': only Metal source has visible functions here", flag);
+    }
+    Bound bound{.slot = slot_and_rest.first};
+    INGOT_ASSIGN(bound.record, module.source->function_table(split(slot_and_rest.second, ',')));
+    return bound;
+}
+
+Result<std::vector<Bound>> parse_bindings(const LaunchFlags& flags, const KernelModule& module) {
     std::vector<Bound> bound;
+    for (const std::string& flag : flags.function_tables) {
+        INGOT_ASSIGN(Bound table, parse_function_table(flag, module));
+        bound.push_back(std::move(table));
+    }
     for (const std::string& flag : flags.buffers) {
         INGOT_ASSIGN(Bound buffer, parse_buffer(flag));
         bound.push_back(std::move(buffer));
@@ -302,9 +319,10 @@ Result<void> require_buffers(const metal::KernelInfo& info, const metal::Launch&
             missing.push_back(fmt::format("buffer({}) '{}'", argument.slot, argument.name));
     }
     if (missing.empty()) return {};
-    return fail(ErrorKind::kInvalidArgument,
-                "nothing is bound to {} of kernel '{}'; --buffer, --bytes and --tensor bind",
-                fmt::join(missing, ", "), info.name);
+    return fail(
+        ErrorKind::kInvalidArgument,
+        "nothing is bound to {} of kernel '{}'; --buffer, --bytes, --tensor and --function-table bind",
+        fmt::join(missing, ", "), info.name);
 }
 
 }  // namespace
@@ -320,7 +338,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument)
     PreparedLaunch prepared;
     INGOT_ASSIGN(const KernelModule module, load_kernel(flags.file, flags.kernel, flags.source));
     prepared.name = module.name;
-    INGOT_ASSIGN(prepared.bound, parse_bindings(flags));
+    INGOT_ASSIGN(prepared.bound, parse_bindings(flags, module));
     INGOT_ASSIGN(prepared.launch, make_launch(flags));
     INGOT_TRY(bind_buffers(prepared.bound, prepared.launch));
     metal::CompileOptions options;
@@ -399,6 +417,8 @@ void add_launch_flags(CLI::App& app, LaunchFlags& flags) {
     app.add_option(
         "--tensor", flags.tensors,
         "As --buffer, where the kernel takes a tensor; its innermost dimension is the array's last");
+    app.add_option("--function-table", flags.function_tables,
+                   "SLOT=NAME[,NAME...]: [[visible]] functions, where the kernel takes a table of them");
     app.add_option("--bytes", flags.bytes, "SLOT=TYPE:VALUE[,VALUE...], e.g. 4=i32:1024");
     app.add_option("--threadgroup", flags.threadgroup, "SLOT=BYTES of threadgroup memory");
     app.add_option("--constant", flags.constants, "INDEX=TYPE:VALUE or NAME=TYPE:VALUE, e.g. 200=bool:true");

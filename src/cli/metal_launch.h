@@ -20,7 +20,7 @@ Result<metal::ExecutorKind> chosen_executor(const DeviceFlags& flags);
 struct LaunchFlags {
     std::string file, kernel, grid, grid_threads, threads;
     DeviceFlags device;
-    std::vector<std::string> buffers, tensors, bytes, threadgroup, constants;
+    std::vector<std::string> buffers, tensors, function_tables, bytes, threadgroup, constants;
     bool no_reconvergence = false, trust = false, no_cache = false;
     bool watch_overflow = false;  // no flag: where checkers look at index arithmetic
     bool may_bind_more = false;   // than the kernel takes, as hosts do
@@ -34,8 +34,8 @@ struct Bound {
     uint32_t slot = 0;
     Array array = {};
     std::string result_path = {};  // empty: not written
-    std::vector<std::byte> tensor =
-        {};                   // the record that is bound in the array's place, where a tensor is meant
+    // What is bound in the array's place, where a tensor or a function table is meant.
+    std::vector<std::byte> record = {};
     bool initialised = true;  // false: only the kernel gives it contents
 };
 

@@ -60,11 +60,11 @@ Result<KernelModule> load_kernel(const std::string& path, const std::string& nam
     KernelModule module;
     module.name = name;
     if (is_source_file(path)) {
-        INGOT_ASSIGN(const metal::msl::SourceLibrary source, open_source(path, flags));
+        INGOT_ASSIGN(module.source, open_source(path, flags));
         if (name.empty()) {
-            INGOT_ASSIGN(module.name, only_name(path, source.kernel_names()));
+            INGOT_ASSIGN(module.name, only_name(path, module.source->kernel_names()));
         }
-        INGOT_ASSIGN(module.compiled, source.compile(module.name));
+        INGOT_ASSIGN(module.compiled, module.source->compile(module.name));
         module.bitcode = module.compiled;
         return module;
     }

@@ -2,6 +2,8 @@
 // first.
 #pragma once
 
+#include <optional>
+
 #include "cli/metal.h"
 #include "metal/air/library_file.h"
 #include "metal/msl/source_library.h"
@@ -28,7 +30,8 @@ Result<void> require_no_source_flags(const std::string& path, const SourceFlags&
 
 struct KernelModule {
     std::vector<std::byte> compiled;  // of a source
-    metal::LibraryFile library;       // of a compiled library
+    std::optional<metal::msl::SourceLibrary> source;
+    metal::LibraryFile library;  // of a compiled library
     std::span<const std::byte> bitcode;
     std::string name;
 };

@@ -420,6 +420,46 @@ TEST_F(Surface, DescriptorsLimitThePipelinesThreads) {
               device->newComputePipelineState(descriptor.get(), MTL::PipelineOptionNone, nullptr, &error));
 }
 
+TEST_F(Surface, FunctionConstantsMayBeVectorsAndTablesHoldVisibleFunctions) {
+    const auto library = NS::TransferPtr(device->newLibrary(
+        text("#include <metal_stdlib>\nusing namespace metal;\n"
+             "constant float3 weights [[function_constant(0)]];\nconstant short2 pairs "
+             "[[function_constant(1)]];\n"
+             "constant short2 more [[function_constant(2)]];\n"
+             "[[visible]] float sum(float3 v) { return v.x + v.y + v.z; }\n"
+             "[[visible]] float last(float3 v) { return v.z; }\n"
+             "kernel void k(device float* out, visible_function_table<float(float3)> table,\n"
+             "              uint i [[thread_position_in_grid]]) {\n"
+             "    out[i] = table[i](weights) + pairs.y + 10 * more.x;\n}"),
+        nullptr, &error));
+    ASSERT_TRUE(library) << message();
+    const auto constants = NS::TransferPtr(MTL::FunctionConstantValues::alloc()->init());
+    const float weights[4] = {1, 2, 4, 0};
+    const int16_t pairs[4] = {7, -100, 3, 9};
+    constants->setConstantValue(weights, MTL::DataTypeFloat3, NS::UInteger{0});
+    constants->setConstantValues(pairs, MTL::DataTypeShort2, NS::Range::Make(1, 2));
+    const auto function = NS::TransferPtr(library->newFunction(text("k"), constants.get(), &error));
+    const auto* declared =
+        function->functionConstantsDictionary()->object<MTL::FunctionConstant>(text("weights"));
+    EXPECT_EQ(MTL::DataTypeFloat3, declared->type());
+    const auto pipeline = NS::TransferPtr(device->newComputePipelineState(function.get(), &error));
+    ASSERT_TRUE(pipeline) << message();
+    const auto out = NS::TransferPtr(device->newBuffer(8, MTL::ResourceStorageModeShared));
+    MTL::CommandBuffer* commands = queue->commandBuffer();
+    MTL::ComputeCommandEncoder* encoder = commands->computeCommandEncoder();
+    encoder->setComputePipelineState(pipeline.get());
+    encoder->setBuffer(out.get(), 0, 0);
+    ASSERT_TRUE(set_function_table(encoder, library.get(), {"sum", "last"}, 1));
+    EXPECT_FALSE(set_function_table(encoder, library.get(), {"first"}, 1));
+    encoder->dispatchThreads(MTL::Size(2, 1, 1), MTL::Size(2, 1, 1));
+    encoder->endEncoding();
+    commands->commit();
+    commands->waitUntilCompleted();
+    const auto* values = static_cast<const float*>(out->contents());
+    EXPECT_EQ(7 - 100 + 30, values[0]);
+    EXPECT_EQ(4 - 100 + 30, values[1]);
+}
+
 TEST_F(Surface, NoCopyBuffersOfAnyPointerAreWarnedOfOnceAndRefusedInStrictMode) {
     alignas(16) int numbers[4] = {1, 2, 3, 4};
     set_strict(device.get(), true);
@@ -450,6 +490,11 @@ TEST_F(Surface, PlacementHeapsLetBuffersOverlap) {
     EXPECT_EQ(static_cast<char*>(whole->contents()) + 512, part->contents());
     EXPECT_EQ(nullptr, heap->newBuffer(256, MTL::ResourceStorageModeShared, 100)) << "an offset of no use";
     EXPECT_EQ(nullptr, heap->newBuffer(256, MTL::ResourceStorageModeShared, 4096)) << "beyond the end";
+    EXPECT_EQ(1024u, heap->usedSize());
+    auto beside = NS::TransferPtr(heap->newBuffer(2048, MTL::ResourceStorageModeShared, 0));
+    EXPECT_EQ(2048u, heap->usedSize());
+    beside.reset();
+    EXPECT_EQ(1024u, heap->usedSize()) << "another buffer begins where one was released";
 }
 
 TEST_F(Surface, ResidencySetsKeepTheirBooks) {
@@ -482,16 +527,37 @@ TEST_F(Surface, ResidencySetsKeepTheirBooks) {
 TEST_F(Surface, SharedEventsNotifyAtTheirValueAndOnlyOnce) {
     const auto event = NS::TransferPtr(device->newSharedEvent());
     std::vector<std::uint64_t> notified;
+    Calls calls;
     const auto listener = NS::TransferPtr(MTL::SharedEventListener::alloc()->init());
-    event->notifyListener(listener.get(), 2,
-                          [&](MTL::SharedEvent*, std::uint64_t value) { notified.push_back(value); });
-    event->setSignaledValue(1);
-    EXPECT_TRUE(notified.empty());
-    event->setSignaledValue(3);
-    event->setSignaledValue(4);
-    EXPECT_EQ(std::vector<std::uint64_t>{3}, notified);
-    EXPECT_TRUE(event->waitUntilSignaledValue(4, 0));
-    EXPECT_FALSE(event->waitUntilSignaledValue(5, 1));
+    for (const std::uint64_t value : {2, 4}) {
+        event->notifyListener(listener.get(), value, [&](MTL::SharedEvent*, std::uint64_t reached) {
+            notified.push_back(reached);
+            calls.add();
+        });
+    }
+    for (const std::uint64_t value : {1, 3, 4, 5}) event->setSignaledValue(value);
+    calls.wait_for(2);
+    EXPECT_EQ((std::vector<std::uint64_t>{3, 4}), notified) << "one after the other, in order";
+    EXPECT_TRUE(event->waitUntilSignaledValue(5, 0));
+    EXPECT_FALSE(event->waitUntilSignaledValue(6, 1));
+}
+
+TEST_F(Surface, AListenerMayWaitForTheQueueThatSignals) {
+    const auto event = NS::TransferPtr(device->newSharedEvent());
+    auto listener = NS::TransferPtr(MTL::SharedEventListener::alloc()->init());
+    MTL::CommandBuffer* commands = queue->commandBuffer();
+    Calls calls;
+    MTL::CommandBufferStatus status = MTL::CommandBufferStatusNotEnqueued;
+    event->notifyListener(listener.get(), 1, [&](MTL::SharedEvent*, std::uint64_t) {
+        commands->waitUntilCompleted();
+        status = commands->status();
+        calls.add();
+    });
+    listener.reset();  // what it has still to call is called
+    commands->encodeSignalEvent(event.get(), 1);
+    commands->commit();
+    calls.wait_for(1);
+    EXPECT_EQ(MTL::CommandBufferStatusCompleted, status);
 }
 
 class Capturing : public Surface {

@@ -48,6 +48,9 @@ TEST(Executor, IndexArgumentsOfAGridWithAPartialGroup) {
     expect("threads_per_threadgroup", size_of_group);
     expect("dispatch_threads_per_threadgroup", [&](uint32_t) { return width; });
     expect("simdgroups_per_threadgroup", [&](uint32_t i) { return (size_of_group(i) + 31) / 32; });
+    expect("dispatch_simdgroups_per_threadgroup", [](uint32_t) { return 2u; });
+    expect("quadgroups_per_threadgroup", [&](uint32_t i) { return (size_of_group(i) + 3) / 4; });
+    expect("dispatch_quadgroups_per_threadgroup", [](uint32_t) { return 16u; });
     expect("threads_per_simdgroup", [](uint32_t) { return 32u; });
 }
 

@@ -89,6 +89,13 @@ TEST(Isolation, WhatNoMetalCompilerEmitsIsRefusedByName) {
     EXPECT_THAT(
         error_of(kernel_ir(1, {}, "%r = call i32 @system(ptr null)\nret void", "declare i32 @system(ptr)\n")),
         HasSubstr("'system', which is no function of Metal"));
+    for (const std::string own : {"ingot_watch_copy", "ingot.lane", "ingot_no_such_thing"}) {
+        EXPECT_THAT(
+            error_of(kernel_ir(1, {}, "call void @" + own + "(ptr null, ptr null, i64 4096)\nret void",
+                               "declare void @" + own + "(ptr, ptr, i64)\n")),
+            HasSubstr("'" + own + "', which is no function of Metal"))
+            << "the device's own functions are for its passes";
+    }
     EXPECT_THAT(error_of(kernel_ir(1, {}, "%f = load ptr, ptr addrspace(1) %b0\ncall void %f()\nret void")),
                 HasSubstr("indirect call"));
     EXPECT_THAT(

@@ -72,6 +72,43 @@ TEST_F(Source, ATensorIsBoundWithItsShape) {
     EXPECT_THAT(read("o.npy"), HasSubstr("'shape': (3, 2)"));
 }
 
+TEST_F(Source, VisibleFunctionsAreBoundByName) {
+    source(
+        "[[visible]] int twice(int x) { return 2 * x; }\n"
+        "namespace far { [[visible]] int less(int x) { return x - 1; } }\n"
+        "kernel void k(visible_function_table<int(int)> table [[buffer(0)]], device int* out [[buffer(1)]],\n"
+        "              uint i [[thread_position_in_grid]]) { out[i] = table[i](50) + 1000 * table.size(); }");
+    const std::string run = "run k.metal --threads 2 --buffer '1=out:o.npy:i32[2]' --grid 1 ";
+    good(run + "--function-table 0=far::less,twice");
+    EXPECT_EQ(bytes_of<int32_t>({2049, 2100}), tail("o.npy", 2));
+    EXPECT_THAT(bad(run + "--function-table 0=twice"), HasSubstr("thread (1, 0, 0)"));
+    EXPECT_THAT(bad(run + "--function-table 0=less"), HasSubstr("there are: twice, far::less"));
+    EXPECT_THAT(bad(run), HasSubstr("nothing is bound to buffer(0) 'table'"));
+}
+
+TEST_F(Source, ConstantsMayBeVectors) {
+    source(
+        "constant half3 v [[function_constant(0)]];\nconstant uchar4 w [[function_constant(1)]];\n"
+        "kernel void k(device int* out) { out[0] = int(v.x + v.y + v.z); out[1] = w.x + w.w; }");
+    const std::string run = "run k.metal --threads 1 --grid 1 --buffer '0=out:o.npy:i32[2]' --constant ";
+    good(run + "v=half3:1.5,2,0.5 --constant 1=uchar4:200,0,0,55");
+    EXPECT_EQ(bytes_of<int32_t>({4, 255}), tail("o.npy", 2));
+    EXPECT_THAT(bad(run + "0=half3:1,2"), HasSubstr("2 elements given, half3 has 3"));
+    EXPECT_THAT(bad(run + "0=half3:1,2,3 --constant w=uchar:1"),
+                HasSubstr("'w' of type uchar4 was given 1 elements"));
+    EXPECT_THAT(bad(run + "1=uchar4:1,2,3,256"), HasSubstr("'256' doesn't fit uchar"));
+}
+
+TEST_F(Source, DiagnosticsNameNoFoldersOfTheDevice) {
+    source(
+        "kernel void k(device atomic<half>* a) { atomic_store_explicit(a, half(1), memory_order_relaxed); }");
+    const std::string text = bad("compile k.metal --kernel k");
+    EXPECT_THAT(text, HasSubstr("k.metal:3: note: in instantiation of"));
+    EXPECT_THAT(text, HasSubstr("ingot_msl/atomic.h:"));
+    for (const char* inner : {"stdin", "metal-cache", "cache/headers", "expanded from"})
+        EXPECT_THAT(text, ::testing::Not(HasSubstr(inner)));
+}
+
 TEST_F(Source, StrictMeansNoLockstepAndStatedSpaces) {
     source("kernel void k(device int* a) { int* p = a; p[0] = 1; }");
     const std::string run = "run k.metal --grid 1 --threads 1 --buffer 0=zeros:i32[1] ";

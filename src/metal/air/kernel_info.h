@@ -13,7 +13,7 @@
 namespace ingot::metal {
 
 // Index arguments: enumerator, AIR name (without "air."), code in the reflection section (seen in public
-// libraries; 6 and 0x10 complete the sequence and were not seen).
+// libraries; 6, 0x10, 0x13 and 0x14 complete the sequence and were not seen).
 #define INGOT_METAL_INDEX_KINDS(X)                                                       \
     X(kThreadPositionInGrid, "thread_position_in_grid", 0x41000)                         \
     X(kThreadsPerGrid, "threads_per_grid", 0x41001)                                      \
@@ -29,7 +29,9 @@ namespace ingot::metal {
     X(kSimdgroupsPerThreadgroup, "simdgroups_per_threadgroup", 0x4100F)                  \
     X(kDispatchSimdgroupsPerThreadgroup, "dispatch_simdgroups_per_threadgroup", 0x41010) \
     X(kThreadIndexInQuadgroup, "thread_index_in_quadgroup", 0x41011)                     \
-    X(kQuadgroupIndexInThreadgroup, "quadgroup_index_in_threadgroup", 0x41012)
+    X(kQuadgroupIndexInThreadgroup, "quadgroup_index_in_threadgroup", 0x41012)           \
+    X(kQuadgroupsPerThreadgroup, "quadgroups_per_threadgroup", 0x41013)                  \
+    X(kDispatchQuadgroupsPerThreadgroup, "dispatch_quadgroups_per_threadgroup", 0x41014)
 
 enum class ArgumentKind : uint8_t {
     kBuffer,          // device or constant memory, by slot

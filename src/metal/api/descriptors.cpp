@@ -1,6 +1,7 @@
 // The small objects that calls are described with: function constants' values, descriptors, compile options.
 #include <cstring>
 
+#include "base/check.h"
 #include "base/half.h"
 #include "metal/api/objects.h"
 
@@ -74,11 +75,22 @@ constexpr ScalarType kScalarTypes[] = {
     {"half", MTL::DataTypeHalf, 2},   {"float", MTL::DataTypeFloat, 4},   {"bfloat", MTL::DataTypeBFloat, 2},
 };
 
-size_t size_of(MTL::DataType type) {
-    for (const ScalarType& scalar : kScalarTypes) {
-        if (type == scalar.type) return scalar.size_bytes;
+// A scalar, or a vector: the types of two to four elements follow their scalar's.
+struct ElementType {
+    const ScalarType* scalar = nullptr;
+    unsigned count = 0;
+
+    // Three take the place of four.
+    size_t size_bytes() const {
+        return scalar == nullptr ? 0 : scalar->size_bytes * (count == 3 ? 4 : count);
     }
-    return 0;
+};
+
+ElementType elements_of(MTL::DataType type) {
+    for (const ScalarType& scalar : kScalarTypes) {
+        if (type >= scalar.type && type < scalar.type + 4) return {&scalar, unsigned(type - scalar.type) + 1};
+    }
+    return {};
 }
 
 template <typename T>
@@ -88,7 +100,7 @@ T read_as(const void* value) {
     return result;
 }
 
-ConstantValue read_constant(const void* value, MTL::DataType type) {
+std::variant<bool, int64_t, float> read_scalar(const void* value, MTL::DataType type) {
     switch (type) {
         case MTL::DataTypeBool:
             return read_as<uint8_t>(value) != 0;
@@ -115,11 +127,40 @@ ConstantValue read_constant(const void* value, MTL::DataType type) {
     }
 }
 
+template <typename T>
+std::vector<T> read_vector(const std::byte* value, const ElementType& type) {
+    std::vector<T> elements;
+    for (unsigned i = 0; i < type.count; ++i) {
+        std::visit([&](auto element) { elements.push_back(T(element)); },
+                   read_scalar(value + i * type.scalar->size_bytes, type.scalar->type));
+    }
+    return elements;
+}
+
+ConstantValue read_constant(const void* value, MTL::DataType type) {
+    const ElementType elements = elements_of(type);
+    INGOT_CHECK(
+        elements.scalar != nullptr,
+        "a function constant of MTLDataType {}; bool, integers, half, bfloat, float and their vectors "
+        "are accepted",
+        NS::UInteger(type));
+    if (elements.count == 1) {
+        return std::visit([](auto scalar) { return ConstantValue(scalar); }, read_scalar(value, type));
+    }
+    const auto* bytes = static_cast<const std::byte*>(value);
+    const bool is_float = std::holds_alternative<float>(read_scalar(value, elements.scalar->type));
+    if (is_float) return read_vector<float>(bytes, elements);
+    return read_vector<int64_t>(bytes, elements);
+}
+
 }  // namespace
 
 MTL::DataType data_type_named(std::string_view name) {
+    const bool is_vector = !name.empty() && name.back() >= '2' && name.back() <= '4';
+    const std::string_view scalar_name = name.substr(0, name.size() - is_vector);
+    const unsigned count = is_vector ? unsigned(name.back() - '0') : 1;
     for (const ScalarType& scalar : kScalarTypes) {
-        if (name == scalar.name) return scalar.type;
+        if (scalar_name == scalar.name) return MTL::DataType(scalar.type + count - 1);
     }
     return MTL::DataTypeNone;
 }
@@ -164,7 +205,7 @@ void FunctionConstantValues::setConstantValue(const void* value, DataType type, 
 void FunctionConstantValues::setConstantValues(const void* values, DataType type, NS::Range range) {
     const auto* bytes = static_cast<const std::byte*>(values);
     for (NS::UInteger i = 0; i < range.length; ++i) {
-        setConstantValue(bytes + i * size_of(type), type, range.location + i);
+        setConstantValue(bytes + i * elements_of(type).size_bytes(), type, range.location + i);
     }
 }
 FunctionConstantValues* FunctionConstantValues::copy_() const {

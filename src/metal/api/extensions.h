@@ -31,6 +31,11 @@ void set_trusts_libraries(MTL::Device* device, bool on);
 // argument tables. Extents and strides count elements, innermost dimension first; no strides: dense.
 void set_tensor(MTL::ComputeCommandEncoder* encoder, const MTL::Buffer* buffer, NS::UInteger offset_bytes,
                 const std::vector<int32_t>& extents, const std::vector<int32_t>& strides, NS::UInteger slot);
+// Binds a kernel's argument of type visible_function_table: [[visible]] functions of the source that the
+// kernel is in, by name; "" leaves a place empty. Apple's API has linked functions and tables of handles for
+// this. Errors: kNotFound, kUnsupported for compiled libraries.
+Result<void> set_function_table(MTL::ComputeCommandEncoder* encoder, const MTL::Library* library,
+                                const std::vector<std::string>& names, NS::UInteger slot);
 // Pipelines made in this process so far: compiled, or found on disk.
 CompileCounts compile_counts(MTL::Device* device);
 // Runs pipelines made from now on under checkers, named as for `ingot metal run --check`; "": no longer.

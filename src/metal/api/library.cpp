@@ -127,6 +127,11 @@ void LibraryImpl::set_source(msl::SourceLibrary library) {
     }
 }
 
+Result<std::vector<std::byte>> LibraryImpl::function_table(std::span<const std::string_view> names) const {
+    if (source) return source->library.function_table(names);
+    return fail(ErrorKind::kUnsupported, "only libraries from source have visible functions here");
+}
+
 Result<const LibraryFunction*> LibraryImpl::require(std::string_view name) const {
     if (!source) return file.require(name);
     for (const LibraryFunction& function : source->functions) {
@@ -382,3 +387,16 @@ NS::UInteger ComputePipelineState::staticThreadgroupMemoryLength() const {
 }
 
 }  // namespace MTL
+
+namespace ingot::metal {
+
+Result<void> set_function_table(MTL::ComputeCommandEncoder* encoder, const MTL::Library* library,
+                                const std::vector<std::string>& names, NS::UInteger slot) {
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const auto& from = *static_cast<const api::LibraryImpl*>(library);
+    INGOT_ASSIGN(const std::vector<std::byte> record, from.function_table(views));
+    encoder->setBytes(record.data(), record.size(), slot);
+    return {};
+}
+
+}  // namespace ingot::metal

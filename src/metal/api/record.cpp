@@ -42,8 +42,13 @@ std::string list_of(std::span<const std::byte> bytes) {
 
 std::string constant_text(const ConstantValue& value) {
     if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "bool:true" : "bool:false";
-    if (const int64_t* number = std::get_if<int64_t>(&value)) return fmt::format("int:{}", *number);
-    return fmt::format("float:{}", std::get<float>(value));
+    if (const int64_t* number = std::get_if<int64_t>(&value)) return fmt::format("long:{}", *number);
+    if (const float* number = std::get_if<float>(&value)) return fmt::format("float:{}", *number);
+    if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value)) {
+        return fmt::format("long{}:{}", numbers->size(), fmt::join(*numbers, ","));
+    }
+    const auto& numbers = std::get<std::vector<float>>(value);
+    return fmt::format("float{}:{}", numbers.size(), fmt::join(numbers, ","));
 }
 
 Json constants_of(const Constants& constants) {

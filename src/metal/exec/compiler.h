@@ -19,8 +19,9 @@
 
 namespace ingot::metal {
 
-// A function constant's value; integers travel sign-extended, a half or float as float.
-using ConstantValue = std::variant<bool, int64_t, float>;
+// A function constant's value; integers travel sign-extended, a half or float as float, a vector as its
+// elements (of bool 0 or 1).
+using ConstantValue = std::variant<bool, int64_t, float, std::vector<int64_t>, std::vector<float>>;
 
 struct Constants {
     std::map<uint32_t, ConstantValue> by_index;

@@ -132,6 +132,8 @@ class Reader {
         if (index == 0) value = false;
         if (index == 1) value = int64_t{0};
         if (index == 2) value = 0.0f;
+        if (index == 3) value = std::vector<int64_t>();
+        if (index == 4) value = std::vector<float>();
         std::visit([&](auto& held) { get(held); }, value);
     }
     template <typename T>

@@ -48,6 +48,13 @@ llvm::Value* ContextBuilder::invariant(llvm::LoadInst* load) {
     return load;
 }
 
+// Of a threadgroup whose size stands at `offset`.
+llvm::Value* ContextBuilder::quadgroups_of(size_t offset) {
+    llvm::Value* threads = group_u32(offset);
+    for (size_t c = 1; c < 3; ++c) threads = b_.CreateMul(threads, group_u32(offset + 4 * c));
+    return b_.CreateLShr(b_.CreateAdd(threads, b_.getInt32(3)), 2);
+}
+
 llvm::Value* ContextBuilder::index(ArgumentKind kind, uint32_t component) {
     const size_t c = size_t{4} * component;
     switch (kind) {
@@ -79,6 +86,10 @@ llvm::Value* ContextBuilder::index(ArgumentKind kind, uint32_t component) {
             return group_u32(offsetof(Group, num_simdgroups));
         case ArgumentKind::kDispatchSimdgroupsPerThreadgroup:
             return group_u32(offsetof(Group, dispatch_simdgroups));
+        case ArgumentKind::kQuadgroupsPerThreadgroup:
+            return quadgroups_of(offsetof(Group, group_threads));
+        case ArgumentKind::kDispatchQuadgroupsPerThreadgroup:
+            return quadgroups_of(offsetof(Group, dispatch_group_threads));
         case ArgumentKind::kThreadsPerSimdgroup:
             return b_.getInt32(kSimdWidth);
         case ArgumentKind::kBuffer:

@@ -30,6 +30,7 @@ class ContextBuilder {
 
   private:
     llvm::Value* group_pointer(size_t offset);
+    llvm::Value* quadgroups_of(size_t offset);
     llvm::Value* slot(size_t table_offset, llvm::Value* index);
     llvm::Value* group() { return load(b_.getPtrTy(), lane_, offsetof(fibers::Lane, group)); }
     llvm::Value* load(llvm::Type* type, llvm::Value* record, size_t offset);

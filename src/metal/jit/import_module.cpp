@@ -16,7 +16,13 @@ namespace ingot::metal::jit {
 namespace {
 
 // Prefixes of external functions; each must still be known to a lowering.
-constexpr llvm::StringRef kKnownPrefixes[] = {"air.", "__tensorops_impl_", "ingot.", "ingot_"};
+constexpr llvm::StringRef kKnownPrefixes[] = {"air.", "__tensorops_impl_"};
+// Functions of the device: passes put in calls of them.
+constexpr llvm::StringRef kOwnPrefixes[] = {"ingot.", "ingot_"};
+
+bool starts_with_one_of(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> prefixes) {
+    return llvm::any_of(prefixes, [&](llvm::StringRef prefix) { return name.starts_with(prefix); });
+}
 
 bool known_intrinsic(llvm::Intrinsic::ID id) {
     using namespace llvm;
@@ -96,7 +102,7 @@ bool known_intrinsic(llvm::Intrinsic::ID id) {
     }
 }
 
-Result<void> check_function(const llvm::Function& function) {
+Result<void> check_function(const llvm::Function& function, Origin origin) {
     const llvm::StringRef name = function.getName();
     if (function.hasPersonalityFn())
         return fail(ErrorKind::kUnsupported, "'{}' handles exceptions", name.str());
@@ -106,9 +112,8 @@ Result<void> check_function(const llvm::Function& function) {
                     name.str());
     }
     if (function.isDeclaration()) {
-        for (const llvm::StringRef prefix : kKnownPrefixes) {
-            if (name.starts_with(prefix)) return {};
-        }
+        if (starts_with_one_of(name, kKnownPrefixes)) return {};
+        if (origin == Origin::kPass && starts_with_one_of(name, kOwnPrefixes)) return {};
         return fail(ErrorKind::kUnsupported, "the module calls '{}', which is no function of Metal",
                     name.str());
     }
@@ -141,7 +146,7 @@ class Diagnostics : public llvm::DiagnosticHandler {
 
 }  // namespace
 
-Result<void> check_module(const llvm::Module& module) {
+Result<void> check_module(const llvm::Module& module, Origin origin) {
     if (!module.getModuleInlineAsm().empty())
         return fail(ErrorKind::kUnsupported, "the module has inline assembly");
     if (!module.alias_empty() || !module.ifunc_empty()) {
@@ -157,7 +162,7 @@ Result<void> check_module(const llvm::Module& module) {
                         global.getName().str());
         }
     }
-    for (const llvm::Function& function : module) INGOT_TRY(check_function(function));
+    for (const llvm::Function& function : module) INGOT_TRY(check_function(function, origin));
     return {};
 }
 
@@ -170,13 +175,30 @@ Result<void> verify(const llvm::Module& module, std::string_view after) {
                 text.substr(0, kMaxVerifierText));
 }
 
+namespace {
+
+Result<std::unique_ptr<llvm::Module>> parse_text(std::string_view ir, Origin origin,
+                                                 llvm::LLVMContext& context) {
+    context.setDiscardValueNames(false);  // the parser needs them
+    llvm::SMDiagnostic error;
+    const std::string terminated(ir);  // the parser reads up to a zero
+    auto module = llvm::parseAssemblyString(terminated, error, context);
+    if (!module) {
+        return fail(ErrorKind::kCorrupt, "line {}: {}", error.getLineNo(), error.getMessage().str());
+    }
+    INGOT_TRY(check_module(*module, origin));
+    return module;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<llvm::Module>> import_module(std::span<const std::byte> bytes, std::string_view name,
                                                     llvm::LLVMContext& context) {
     constexpr llvm::StringRef kMagic = "BC\xC0\xDE", kWrapperMagic = "\xDE\xC0\x17\x0B";
     context.setDiagnosticHandler(std::make_unique<Diagnostics>());
     const llvm::StringRef data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (!data.starts_with(kMagic) && !data.starts_with(kWrapperMagic)) {
-        INGOT_ASSIGN(auto parsed, import_text({data.data(), data.size()}, context));
+        INGOT_ASSIGN(auto parsed, parse_text({data.data(), data.size()}, Origin::kMetal, context));
         INGOT_TRY(verify(*parsed, "reading"));
         return parsed;
     }
@@ -189,15 +211,7 @@ Result<std::unique_ptr<llvm::Module>> import_module(std::span<const std::byte> b
 }
 
 Result<std::unique_ptr<llvm::Module>> import_text(std::string_view ir, llvm::LLVMContext& context) {
-    context.setDiscardValueNames(false);  // the parser needs them
-    llvm::SMDiagnostic error;
-    const std::string terminated(ir);  // the parser reads up to a zero
-    auto module = llvm::parseAssemblyString(terminated, error, context);
-    if (!module) {
-        return fail(ErrorKind::kCorrupt, "line {}: {}", error.getLineNo(), error.getMessage().str());
-    }
-    INGOT_TRY(check_module(*module));
-    return module;
+    return parse_text(ir, Origin::kPass, context);
 }
 
 }  // namespace ingot::metal::jit

@@ -91,6 +91,25 @@ Result<void> refuse_links(const std::string& text, const std::vector<std::string
     return {};
 }
 
+// Diagnostics without where our headers lie, by which way they were read, and what macros they consist of.
+std::string without_headers(std::string_view errors, const std::string& header_folder) {
+    constexpr std::string_view kIncluded = "In file included from ";
+    std::string text;
+    while (!errors.empty()) {
+        const size_t end = std::min(errors.find('\n'), errors.size());
+        std::string line(errors.substr(0, end));
+        errors.remove_prefix(std::min(end + 1, errors.size()));
+        const bool is_inclusion = line.starts_with(kIncluded);
+        const size_t ours = line.find(header_folder + "/");
+        const bool is_ours = ours != std::string::npos || line.find("<stdin>") != std::string::npos ||
+                             line.starts_with("<scratch space>");
+        if (is_ours && (is_inclusion || line.find(": note: expanded from ") != std::string::npos)) continue;
+        if (ours != std::string::npos) line.erase(ours, header_folder.size() + 1);
+        text += (text.empty() ? "" : "\n") + line;
+    }
+    return text;
+}
+
 std::string absolute(const std::string& folder) {
     std::error_code error;
     const fs::path path = fs::absolute(folder.empty() ? "." : folder, error).lexically_normal();
@@ -191,17 +210,20 @@ Result<std::string> Clang::precompile(const std::vector<std::string>& arguments,
 
 Result<std::string> Clang::compile(std::string_view text, const Compilation& options,
                                    const ChildLimits& limits) const {
-    std::vector<std::string> arguments{"-w", "-I", options.header_folder, "-fno-exceptions", "-fno-rtti",
-                                       "-fno-threadsafe-statics", "-fno-strict-aliasing", "-fno-math-errno",
-                                       // Of constants, which clang folds: others are AIR's matter
-                                       // (jit/define_arithmetic.h).
-                                       "-fno-strict-float-cast-overflow", "-ffp-contract=fast", "-Xclang",
-                                       "-ffloat16-excess-precision=none", "-Xclang",
-                                       "-fbfloat16-excess-precision=none", "-gline-tables-only",
-                                       // Debug lines name files as the caller did.
-                                       "-fdebug-compilation-dir=/",
-                                       // The AIR form optimises, knowing about address spaces.
-                                       "-O2", "-Xclang", "-disable-llvm-passes"};
+    std::vector<std::string> arguments{
+        "-Wno-everything",
+        // Of constants: clang folds a shift that has no value to some value.
+        "-Werror=shift-count-overflow", "-Werror=shift-count-negative", "-Werror=division-by-zero", "-I",
+        options.header_folder, "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
+        "-fno-strict-aliasing", "-fno-math-errno",
+        // Of constants, which clang folds: others are AIR's matter
+        // (jit/define_arithmetic.h).
+        "-fno-strict-float-cast-overflow", "-ffp-contract=fast", "-Xclang", "-ffloat16-excess-precision=none",
+        "-Xclang", "-fbfloat16-excess-precision=none", "-gline-tables-only",
+        // Debug lines name files as the caller did.
+        "-fdebug-compilation-dir=/",
+        // The AIR form optimises, knowing about address spaces.
+        "-O2", "-Xclang", "-disable-llvm-passes"};
     if (options.fast_math) arguments.emplace_back("-D__FAST_MATH__=1");
     INGOT_ASSIGN(const std::string header, precompile(arguments, options, limits));
     if (!header.empty()) arguments.insert(arguments.end(), {"-include-pch", header});
@@ -211,7 +233,9 @@ Result<std::string> Clang::compile(std::string_view text, const Compilation& opt
     } else {
         arguments.insert(arguments.end(), {"-c", "-emit-llvm"});
     }
-    return run(std::move(arguments), text, {options.header_folder}, limits);
+    auto output = run(std::move(arguments), text, {options.header_folder}, limits);
+    if (!output) output.error().message = without_headers(output.error().message, options.header_folder);
+    return output;
 }
 
 }  // namespace ingot::metal::msl

@@ -25,6 +25,7 @@ Result<Program> Program::rewrite(std::string text, std::string_view file, bool s
     INGOT_TRY(place_threadgroup_variables(source, edits));
     program.constants_ = declare_function_constants(source, edits);
     program.entries_ = find_entries(source, program.kernels_, edits);
+    program.visible_functions_ = find_visible_functions(source, edits);
     if (strict) note_declared_spaces(source, edits);
     INGOT_TRY(drop_duplicates(source, edits));
     program.edits_ = std::make_unique<const Edits>(std::move(edits));
@@ -40,12 +41,13 @@ const EntryPoint* Program::find(std::string_view name) const {
 
 Result<std::string> Program::translation_unit(const EntryPoint* entry) const {
     constexpr const char* kHeader = "#include <ingot_msl/all.h>\n#include <ingot_msl/entry.h>\n";
-    if (entry == nullptr) return kHeader + edits_->print();
+    const std::string calls = define_visible_calls(visible_functions_);
+    if (entry == nullptr) return kHeader + edits_->print() + calls;
     Edits edits = *edits_;
     const Source source{*tokens_, *outline_};
     INGOT_ASSIGN(const std::string wrapper,
                  write_entry(source, kernels_[entry->kernel], *entry, constants_, edits));
-    return kHeader + edits.print() + wrapper;
+    return kHeader + edits.print() + calls + wrapper;
 }
 
 std::string Program::place(const EntryPoint& entry) const {

@@ -52,6 +52,12 @@ struct FunctionConstantDeclaration {
     std::string scope;
 };
 
+// A function that tables can hold (visible_function_table), by its position from 1.
+struct VisibleFunction {
+    std::string name;     // as a host asks for it
+    std::string pointer;  // what the rewritten source calls its address: "::ns::ingot_visible_0::function"
+};
+
 // A source with all rewriting done, short of an entry.
 class Program {
   public:
@@ -62,6 +68,7 @@ class Program {
 
     const std::vector<EntryPoint>& entries() const { return entries_; }
     const EntryPoint* find(std::string_view name) const;
+    const std::vector<VisibleFunction>& visible_functions() const { return visible_functions_; }
     // The C++ text that defines `ingot_entry_function` for one entry, or for none (to check the source
     // alone).
     Result<std::string> translation_unit(const EntryPoint* entry) const;
@@ -75,6 +82,7 @@ class Program {
     std::vector<Kernel> kernels_;
     std::vector<EntryPoint> entries_;
     std::vector<FunctionConstantDeclaration> constants_;
+    std::vector<VisibleFunction> visible_functions_;
 };
 
 }  // namespace ingot::metal::msl

@@ -110,6 +110,24 @@ std::vector<std::string> SourceLibrary::kernel_names() const {
     return names;
 }
 
+Result<std::vector<std::byte>> SourceLibrary::function_table(std::span<const std::string_view> names) const {
+    const std::vector<VisibleFunction>& known = program_->visible_functions();
+    std::vector<uint64_t> record{names.size()};
+    for (const std::string_view name : names) {
+        const auto found = std::ranges::find(known, name, &VisibleFunction::name);
+        if (!name.empty() && found == known.end()) {
+            std::string others;
+            for (const VisibleFunction& function : known)
+                others += (others.empty() ? "" : ", ") + function.name;
+            return fail(ErrorKind::kNotFound, "no visible function '{}' in {}; there are: {}", name,
+                        options_.file, others.empty() ? "none" : others);
+        }
+        record.push_back(name.empty() ? 0 : uint64_t(found - known.begin()) + 1);
+    }
+    const auto bytes = std::as_bytes(std::span(record));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
 std::array<uint16_t, 4> SourceLibrary::versions() const {
     // "metal3.2"
     const auto digit = [&](size_t at) { return uint16_t(options_.standard[at] - '0'); };

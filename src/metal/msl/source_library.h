@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ class SourceLibrary {
     Result<void> check() const;
     // An AIR module as bitcode. Errors: as open(), and kNotFound naming close matches.
     Result<std::vector<std::byte>> compile(std::string_view kernel) const;
+    // What a kernel's visible_function_table refers to: a record of [[visible]] functions of this source, to
+    // be bound as a buffer; an empty name is an empty place. Errors: kNotFound.
+    Result<std::vector<std::byte>> function_table(std::span<const std::string_view> names) const;
     // The C++ that is compiled for a kernel.
     Result<std::string> rewritten(std::string_view kernel) const;
 

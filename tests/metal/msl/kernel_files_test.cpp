@@ -1,7 +1,9 @@
 // Every tests/metal/kernels/*.metal: a Metal source that says in its comments how it is launched and what
 // comes out. They are compiled in strict mode.
 //   // LAUNCH: kernel=NAME grid=GROUPS | grid-threads=THREADS threads=THREADS [threadgroup=SLOT:BYTES]
-//   // CONSTANT: KEY=VALUE ...         function constants by index or name; true, false or a number
+//   // CONSTANT: KEY=VALUE ...         function constants by index or name; true, false or a number; of
+//   vectors all
+//                                      elements: 1,2
 //   // BUFFER SLOT: TYPE[COUNT] [= VALUES]    f32, i32, u32; zeros without values
 //   // EXPECT SLOT: VALUES             after the launch: the first elements, or all by a formula
 //   // ERROR [LINE]: TEXT              compiling fails with this in the message, at this line; in place of
@@ -115,14 +117,23 @@ Memory make_memory(const std::string& text) {
     return memory;
 }
 
+ConstantValue make_constant(std::string value) {
+    if (value == "true" || value == "false") return value == "true";
+    if (value.find(',') == std::string::npos) return int64_t(number(value));
+    std::replace(value.begin(), value.end(), ',', ' ');
+    std::vector<float> elements;
+    for (const std::string& word : words(value)) {
+        elements.push_back(word == "true" ? 1 : word == "false" ? 0 : float(number(word)));
+    }
+    return elements;
+}
+
 Constants make_constants(const std::string& text) {
     Constants constants;
     for (const std::string& word : words(text)) {
         const size_t equals = word.find('=');
         const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
-        const ConstantValue constant = value == "true" || value == "false"
-                                           ? ConstantValue(value == "true")
-                                           : ConstantValue(int64_t(number(value)));
+        const ConstantValue constant = make_constant(value);
         if (key.find_first_not_of("0123456789") == std::string::npos) {
             constants.by_index[uint32_t(number(key))] = constant;
         } else {

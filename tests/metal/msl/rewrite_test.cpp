@@ -268,7 +268,6 @@ TEST(Refusals, NameTheLine) {
     EXPECT_THAT(refusal("\n\nkernel void f(texture2d<float> t [[texture(0)]]) {}"),
                 HasSubstr("test.metal:3: error: textures are not supported"));
     EXPECT_THAT(refusal("vertex float4 f() { return 0; }"), HasSubstr("only kernel functions"));
-    EXPECT_THAT(refusal("[[visible]] int f(int x) { return x; }"), HasSubstr("visible functions"));
     EXPECT_THAT(refusal("double x;"), HasSubstr("double is not a type"));
     EXPECT_THAT(refusal("struct S { virtual void f(); };"), HasSubstr("virtual functions"));
     EXPECT_THAT(refusal("void f() { try { } catch (...) { } }"), HasSubstr("exceptions"));

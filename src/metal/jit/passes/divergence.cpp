@@ -16,7 +16,9 @@ constexpr llvm::StringRef kUniformIndices[] = {"threads_per_grid",
                                                "threads_per_simdgroup",
                                                "simdgroup_index_in_threadgroup",
                                                "simdgroups_per_threadgroup",
-                                               "dispatch_simdgroups_per_threadgroup"};
+                                               "dispatch_simdgroups_per_threadgroup",
+                                               "quadgroups_per_threadgroup",
+                                               "dispatch_quadgroups_per_threadgroup"};
 
 // Simdgroup functions that give every lane the same.
 constexpr llvm::StringRef kUniformFunctions[] = {

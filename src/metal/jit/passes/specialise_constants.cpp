@@ -18,13 +18,56 @@
 namespace ingot::metal::jit {
 namespace {
 
-llvm::Constant* constant_of(llvm::Type* type, const ConstantValue& value) {
-    const double number = std::visit([](auto v) { return double(v); }, value);
-    if (type->isFloatingPointTy()) return llvm::ConstantFP::get(type, number);
-    const int64_t integer = std::holds_alternative<float>(value)  ? int64_t(number)
-                            : std::holds_alternative<bool>(value) ? int64_t(std::get<bool>(value))
-                                                                  : std::get<int64_t>(value);
-    return llvm::ConstantInt::get(type, uint64_t(integer), true);
+using Scalar = std::variant<bool, int64_t, float>;
+
+std::vector<Scalar> elements_of(const ConstantValue& value) {
+    return std::visit(
+        [](const auto& held) {
+            if constexpr (requires { held.begin(); }) {
+                return std::vector<Scalar>(held.begin(), held.end());
+            } else {
+                return std::vector<Scalar>{held};
+            }
+        },
+        value);
+}
+
+bool holds_numbers(const llvm::Type* type) {
+    if (type->isIntegerTy() || type->isFloatingPointTy()) return true;
+    if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+        return holds_numbers(vector->getElementType());
+    return (type->isArrayTy() || type->isStructTy()) && llvm::all_of(type->subtypes(), holds_numbers);
+}
+
+// Takes elements from the front of `left`; 0 when there are none, as for the fourth of a vector of three.
+llvm::Constant* constant_of(llvm::Type* type, llvm::ArrayRef<Scalar>& left) {
+    if (type->isIntegerTy() || type->isFloatingPointTy()) {
+        if (left.empty()) return llvm::Constant::getNullValue(type);
+        const Scalar value = left.front();
+        left = left.drop_front();
+        const double number = std::visit([](auto v) { return double(v); }, value);
+        if (type->isFloatingPointTy()) return llvm::ConstantFP::get(type, number);
+        const int64_t integer =
+            std::holds_alternative<int64_t>(value) ? std::get<int64_t>(value) : int64_t(number);
+        return llvm::ConstantInt::get(type, uint64_t(integer), true);
+    }
+    std::vector<llvm::Constant*> parts;
+    if (auto* record = llvm::dyn_cast<llvm::StructType>(type)) {
+        for (llvm::Type* element : record->elements()) parts.push_back(constant_of(element, left));
+        return llvm::ConstantStruct::get(record, parts);
+    }
+    auto* array = llvm::dyn_cast<llvm::ArrayType>(type);
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    const uint64_t count = array != nullptr ? array->getNumElements() : vector->getNumElements();
+    llvm::Type* element = array != nullptr ? array->getElementType() : vector->getElementType();
+    for (uint64_t i = 0; i < count; ++i) parts.push_back(constant_of(element, left));
+    return array != nullptr ? llvm::ConstantArray::get(array, parts) : llvm::ConstantVector::get(parts);
+}
+
+// "float3" -> 3
+size_t num_elements(const FunctionConstant& constant) {
+    const char last = constant.type_name.empty() ? '\0' : constant.type_name.back();
+    return last >= '2' && last <= '4' ? size_t(last - '0') : 1;
 }
 
 const ConstantValue* value_for(const Constants& constants, const FunctionConstant& constant) {
@@ -92,6 +135,11 @@ Result<void> specialise_constants(llvm::Module& module, PassState& state) {
         const FunctionConstant& constant = entry.constant;
         const ConstantValue* value = value_for(state.options.constants, constant);
         values[entry.global] = value;
+        if (value != nullptr && elements_of(*value).size() != num_elements(constant)) {
+            return fail(ErrorKind::kInvalidArgument,
+                        "function constant '{}' of type {} was given {} elements", constant.name,
+                        constant.type_name, elements_of(*value).size());
+        }
         if (value == nullptr && constant.required && used_by_code(*entry.global)) {
             missing += fmt::format("{}{} {} (index {})", missing.empty() ? "" : ", ", constant.type_name,
                                    constant.name, constant.index);
@@ -104,13 +152,16 @@ Result<void> specialise_constants(llvm::Module& module, PassState& state) {
     for (llvm::GlobalVariable& global : module.globals()) {
         if (global.getSection() != "air.fc_initializer") continue;
         llvm::Type* type = global.getValueType();
-        if (!type->isIntegerTy() && !type->isFloatingPointTy()) {
-            return fail(ErrorKind::kUnsupported, "function constant '{}' is neither a number nor a bool",
+        if (!holds_numbers(type)) {
+            return fail(ErrorKind::kUnsupported,
+                        "function constant '{}' is no number, bool, or vector of them",
                         global.getName().str());
         }
         const auto found = values.find(&global);
         const ConstantValue* value = found == values.end() ? nullptr : found->second;
-        global.setInitializer(value ? constant_of(type, *value) : llvm::Constant::getNullValue(type));
+        const std::vector<Scalar> elements = value != nullptr ? elements_of(*value) : std::vector<Scalar>();
+        llvm::ArrayRef<Scalar> left = elements;
+        global.setInitializer(constant_of(type, left));
         global.setExternallyInitialized(false);
         global.setSection("");
         global.setConstant(true);

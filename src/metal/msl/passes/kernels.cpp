@@ -199,6 +199,34 @@ std::string define_entry(const std::string& type, const std::string& parameters,
                        pointer, callee, attributes);
 }
 
+// extern "C": kernels are static here.
+void drop_linkage(const Source& source, const Declaration& declaration, Edits& edits) {
+    const Tokens& tokens = source.tokens;
+    for (size_t i = declaration.head; i < declaration.name; ++i) {
+        if (!tokens[i].is("extern") && !tokens[i].is("static")) continue;
+        edits.erase(i);
+        if (tokens[i + 1].kind == TokenKind::kString) edits.erase(i + 1);
+    }
+}
+
+// Only the requested entry shall be compiled.
+void make_static(const Declaration& declaration, Edits& edits) {
+    edits.insert_before(declaration.head, "static ");
+}
+
+// Those that are defined elsewhere in the source.
+void make_declarations_static(const Source& source, Edits& edits) {
+    for (const Declaration& declaration : source.outline.declarations()) {
+        if (declaration.kind != DeclarationKind::kFunction || !declaration.body.empty()) continue;
+        if (!declaration.template_headers.empty()) continue;
+        const Range before{declaration.range.begin, declaration.parameters.begin};
+        if (is_kernel(source, declaration) || has_attribute(source.outline.attributes_in(before), "kernel")) {
+            drop_linkage(source, declaration, edits);
+            make_static(declaration, edits);
+        }
+    }
+}
+
 }  // namespace
 
 Result<std::vector<Kernel>> find_kernels(const Source& source) {
@@ -221,17 +249,18 @@ Result<std::vector<Kernel>> find_kernels(const Source& source) {
 std::vector<EntryPoint> find_entries(const Source& source, const std::vector<Kernel>& kernels, Edits& edits) {
     std::vector<EntryPoint> entries;
     const auto& declarations = source.outline.declarations();
+    make_declarations_static(source, edits);
     for (size_t k = 0; k < kernels.size(); ++k) {
         const Kernel& kernel = kernels[k];
         const Declaration& declaration = declarations[kernel.declaration];
         if (!declaration.template_headers.empty()) continue;
         std::string name = kernel.host_name;
         if (name.empty()) name = (kernel.scope.empty() ? "" : kernel.scope + "::") + kernel.name;
+        drop_linkage(source, declaration, edits);
         const std::string definition =
             define_entry(edits.text({declaration.head, declaration.name}), edits.text(declaration.parameters),
                          kernel.name, attributes_type(kernel, ""));
-        // Only the requested entry shall be compiled.
-        edits.insert_before(declaration.head, "static ");
+        make_static(declaration, edits);
         entries.push_back({std::move(name), k, kernel.scope, definition, declaration.range.end});
     }
     for (const Declaration& declaration : declarations) {

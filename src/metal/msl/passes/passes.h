@@ -42,4 +42,9 @@ Result<std::vector<Kernel>> find_kernels(const Source& source);
 // Entries of kernels and of explicit instantiations, whose text goes.
 std::vector<EntryPoint> find_entries(const Source& source, const std::vector<Kernel>& kernels, Edits& edits);
 
+// Those with [[visible]], each with a pointer to it behind it. Templates are only called directly.
+std::vector<VisibleFunction> find_visible_functions(const Source& source, Edits& edits);
+// What calls one of them by its number, to stand behind the source.
+std::string define_visible_calls(const std::vector<VisibleFunction>& functions);
+
 }  // namespace ingot::metal::msl

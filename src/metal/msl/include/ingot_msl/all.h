@@ -21,3 +21,4 @@
 #include "type_traits.h"
 #include "types.h"
 #include "vec.h"
+#include "visible_functions.h"
