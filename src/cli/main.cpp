@@ -29,7 +29,7 @@ constexpr Command kCommands[] = {
     {"info", "Show what a model file holds and what running it takes", ingot::cli::add_info},
     {"models", "List the models in the model folder", ingot::cli::add_models},
     {"quantize", "Store a model again in one type", ingot::cli::add_quantize},
-    {"metal", "List, check and run compiled Metal kernels", ingot::cli::add_metal},
+    {"metal", "List, check, compile and run Metal kernels", ingot::cli::add_metal},
     {"tile", "Compile tile programs to Metal, and compute what they mean", ingot::cli::add_tile},
     {"devices", "List the devices that can run a model", ingot::cli::add_devices},
 };
@@ -54,8 +54,10 @@ int report_unknown_command(const char* name) {
 // Help goes to stdout; a mistake yields one line on stderr and where to find help.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kDone : kFailed;
-    const auto chosen = app.get_subcommands();
-    const std::string name = chosen.empty() ? "ingot" : "ingot " + chosen.front()->get_name();
+    std::string name = "ingot";
+    for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands()) {
+        name += " " + chosen.front()->get_name();
+    }
     fmt::print(stderr, "{}: {}\nRun `{} --help` for its flags.\n", name, error.what(), name);
     return kWrongUsage;
 }

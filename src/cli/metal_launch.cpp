@@ -6,7 +6,11 @@
 #include <cstring>
 #include <random>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/half.h"
+#include "base/round_up.h"
 #include "metal/exec/deadline.h"
 #include "metal/exec/tensor_argument.h"
 
@@ -90,6 +94,26 @@ Result<Array> random_array(const std::vector<std::string_view>& parts, std::stri
     return array;
 }
 
+// Whole pages, as a Metal buffer has them, between addresses that nobody may touch: a kernel that leaves its
+// buffer by more than the rest of a page ends its launch, not this process.
+Result<void> move_to_guarded_memory(Bound& bound) {
+    constexpr size_t kGuardBytes = size_t{1} << 30;
+    const size_t size = bound.array.data.size();
+    const size_t held = round_up(std::max<size_t>(size, 1), size_t(::sysconf(_SC_PAGESIZE)));
+    const size_t whole = held + 2 * kGuardBytes;
+    void* mapping = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) {
+        return fail(ErrorKind::kLimit, "no memory for buffer slot {} of {} bytes", bound.slot, size);
+    }
+    bound.memory = {static_cast<std::byte*>(mapping) + kGuardBytes,
+                    [mapping, whole](std::byte*) { ::munmap(mapping, whole); }};
+    if (::mprotect(bound.memory.get(), held, PROT_READ | PROT_WRITE) != 0) {
+        return fail(ErrorKind::kLimit, "no memory for buffer slot {} of {} bytes", bound.slot, size);
+    }
+    std::ranges::copy(bound.array.data, bound.memory.get());
+    return {};
+}
+
 // in.npy | zeros:TYPE | randn:TYPE[:seed=N] | out:TYPE | out:FILE:TYPE | inout:IN:OUT
 Result<Bound> parse_buffer(std::string_view flag) {
     INGOT_ASSIGN(const auto slot_and_rest, split_slot(flag, metal::kNumBufferSlots));
@@ -119,6 +143,7 @@ Result<Bound> parse_buffer(std::string_view flag) {
                     "inout:IN:OUT, a type being f32[64,64]",
                     flag);
     }
+    INGOT_TRY(move_to_guarded_memory(bound));
     return bound;
 }
 
@@ -169,6 +194,7 @@ Result<Bound> parse_bytes(std::string_view flag) {
         INGOT_TRY(store_text(bound.array.data.data() + i * bound.array.type->size_bytes, *bound.array.type,
                              values[i], flag));
     }
+    INGOT_TRY(move_to_guarded_memory(bound));
     return bound;
 }
 
@@ -183,7 +209,7 @@ Result<Bound> parse_tensor(std::string_view flag) {
         }
         extents.push_back(int32_t(bound.array.shape[i]));
     }
-    bound.record = metal::tensor_argument(bound.array.data.data(), extents, metal::dense_strides(extents));
+    bound.record = metal::tensor_argument(bound.memory.get(), extents, metal::dense_strides(extents));
     return bound;
 }
 
@@ -199,8 +225,9 @@ Result<void> bind_buffers(std::vector<Bound>& bound, metal::Launch& launch) {
                 b.slot);
         }
         taken[b.slot] = true;
-        std::vector<std::byte>& memory = b.record.empty() ? b.array.data : b.record;
-        launch.buffers[b.slot] = {memory.data(), memory.size()};
+        const bool is_array = b.record.empty();
+        launch.buffers[b.slot] = {is_array ? b.memory.get() : b.record.data(),
+                                  is_array ? b.array.data.size() : b.record.size()};
     }
     return {};
 }
@@ -373,6 +400,12 @@ Result<void> check_status(const metal::LaunchReport& report) {
     return fail(
         report.status == metal::LaunchStatus::kTimeLimit ? ErrorKind::kLimit : ErrorKind::kInvalidArgument,
         "{}", report.message);
+}
+
+void take_back(std::vector<Bound>& bound) {
+    for (Bound& b : bound) {
+        if (b.memory != nullptr) std::copy_n(b.memory.get(), b.array.data.size(), b.array.data.data());
+    }
 }
 
 Result<void> write_results(const std::vector<Bound>& bound) {

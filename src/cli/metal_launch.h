@@ -2,6 +2,8 @@
 // threads.
 #pragma once
 
+#include <memory>
+
 #include "cli/metal_module.h"
 #include "cli/npy.h"
 #include "metal/exec/executor.h"
@@ -33,7 +35,8 @@ void add_launch_flags(CLI::App& app, LaunchFlags& flags);
 struct Bound {
     uint32_t slot = 0;
     Array array = {};
-    std::string result_path = {};  // empty: not written
+    std::shared_ptr<std::byte> memory = {};  // what the kernel has in the array's place, until take_back()
+    std::string result_path = {};            // empty: not written
     // What is bound in the array's place, where a tensor or a function table is meant.
     std::vector<std::byte> record = {};
     bool initialised = true;  // false: only the kernel gives it contents
@@ -51,6 +54,8 @@ Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument)
 void set_deadline(metal::Launch& launch, double seconds);
 // An error if the launch was stopped, or faulted.
 Result<void> check_status(const metal::LaunchReport& report);
+// Arrays hold what the kernel left.
+void take_back(std::vector<Bound>& bound);
 // The files that flags asked for.
 Result<void> write_results(const std::vector<Bound>& bound);
 

@@ -263,6 +263,11 @@ struct DisassembleFlags {
 };
 
 Result<void> disassemble(const DisassembleFlags& flags) {
+    if (is_source_file(flags.file)) {
+        return fail(ErrorKind::kUnsupported,
+                    "{} is Metal source: `ingot metal compile {} --emit ir` prints its IR", flags.file,
+                    flags.file);
+    }
     INGOT_ASSIGN(const metal::LibraryFile library, metal::LibraryFile::open(flags.file));
     INGOT_ASSIGN(const metal::LibraryFunction* function, library.require(flags.kernel));
     INGOT_ASSIGN(metal::Compiler * compiler, metal::compiler());

@@ -55,6 +55,7 @@ Result<void> run(const MetalRunFlags& flags) {
         seconds.push_back(report.seconds);
     }
     print_report(flags, prepared.name, *prepared.kernel, report, std::move(seconds));
+    take_back(prepared.bound);
     return write_results(prepared.bound);
 }
 

@@ -89,6 +89,7 @@ Result<void> add_layouts(const LaunchFlags& launch, const metal::Kernel& kernel,
         set_deadline(prepared.launch, launch.device.time_limit_seconds);
         INGOT_ASSIGN(const auto report, executor->run(*prepared.kernel, prepared.launch));
         INGOT_TRY(check_status(report));
+        take_back(prepared.bound);
         metal::check::BuffersAfter after;
         for (const Bound& bound : prepared.bound) after[bound.slot] = bound.array.data;
         return after;
@@ -139,6 +140,7 @@ Result<void> run_watched(PreparedLaunch& prepared, double time_limit_seconds, co
         INGOT_TRY(write_file(flags.sarif, std::as_bytes(std::span(text))));
     }
     INGOT_TRY(check_status(outcome.report));
+    take_back(prepared.bound);
     INGOT_TRY(write_results(prepared.bound));
     if (outcome.findings.empty()) return {};
     code_of_failure() = 1;

@@ -199,6 +199,18 @@ TEST_F(Run, AFaultIsAnErrorWithKernelAndThread) {
                 HasSubstr("kernel 'k', thread (0, 0, 0) of the grid"));
 }
 
+TEST_F(Run, AKernelThatLeavesItsBufferEndsItsLaunchAlone) {
+    write_library("far.metallib",
+                  kernel_ir(1, {"thread_position_in_grid"},
+                            "%i = zext i32 %thread_position_in_grid to i64\n%at = mul i64 %i, 4096\n"
+                            "%p = getelementptr i32, ptr addrspace(1) %b0, i64 %at\n"
+                            "store i32 7, ptr addrspace(1) %p\nret void"));
+    const std::string run = "run far.metallib --kernel k --threads 1 --buffer '0=out:o.npy:i32[3]' --grid ";
+    EXPECT_THAT(bad(run + "100"), HasSubstr("thread (1, 0, 0) of the grid"));
+    good(run + "1");
+    EXPECT_EQ(bytes_of<int32_t>({7, 0, 0}), read("o.npy").substr(read("o.npy").size() - 12));
+}
+
 TEST_F(Run, WhatTheKernelDoesNotTakeIsRefusedAndWhatItTakesIsNamed) {
     const std::string run = "run add.metallib --kernel k --grid 1 --threads 1 ";
     const std::string bound = run + "--buffer 0=zeros:i32[1] --buffer 1=zeros:i32[1] ";
