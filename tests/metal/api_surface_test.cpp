@@ -460,6 +460,39 @@ TEST_F(Surface, FunctionConstantsMayBeVectorsAndTablesHoldVisibleFunctions) {
     EXPECT_EQ(4 - 100 + 30, values[1]);
 }
 
+TEST_F(Surface, ArgumentBuffersHoldAddresses) {
+    const auto library = NS::TransferPtr(device->newLibrary(
+        text("#include <metal_stdlib>\nusing namespace metal;\n"
+             "struct Arguments { device const int* in [[id(0)]]; device int* out [[id(1)]]; int factor "
+             "[[id(2)]]; };\n"
+             "kernel void k(constant Arguments& a [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
+             "    a.out[i] = a.factor * a.in[i];\n}"),
+        nullptr, &error));
+    ASSERT_TRUE(library) << message();
+    const auto function = NS::TransferPtr(library->newFunction(text("k")));
+    const auto pipeline = NS::TransferPtr(device->newComputePipelineState(function.get(), &error));
+    ASSERT_TRUE(pipeline) << message();
+    const auto in = ints({1, 2, 3, 4}), out = ints({0, 0, 0, 0});
+    struct {
+        std::uint64_t in, out;
+        std::int32_t factor;
+    } const arguments{in->gpuAddress(), out->gpuAddress(), 10};
+    const auto record =
+        NS::TransferPtr(device->newBuffer(&arguments, sizeof arguments, MTL::ResourceStorageModeShared));
+    MTL::CommandBuffer* commands = queue->commandBuffer();
+    MTL::ComputeCommandEncoder* encoder = commands->computeCommandEncoder();
+    encoder->setComputePipelineState(pipeline.get());
+    encoder->setBuffer(record.get(), 0, 0);
+    encoder->useResource(in.get(), MTL::ResourceUsageRead);
+    encoder->useResource(out.get(), MTL::ResourceUsageWrite);
+    encoder->dispatchThreads(MTL::Size(4, 1, 1), MTL::Size(4, 1, 1));
+    encoder->endEncoding();
+    commands->commit();
+    commands->waitUntilCompleted();
+    const auto* values = static_cast<const std::int32_t*>(out->contents());
+    EXPECT_EQ((std::vector<std::int32_t>{10, 20, 30, 40}), std::vector<std::int32_t>(values, values + 4));
+}
+
 TEST_F(Surface, NoCopyBuffersOfAnyPointerAreWarnedOfOnceAndRefusedInStrictMode) {
     alignas(16) int numbers[4] = {1, 2, 3, 4};
     set_strict(device.get(), true);
