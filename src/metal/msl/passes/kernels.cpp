@@ -72,6 +72,8 @@ KernelParameter read_parameter(const Source& source, Range range) {
             if (attribute->name == "threadgroup") parameter.space = AddressSpace::kThreadgroup;
         } else if (attribute->name == "function_constant") {
             parameter.guard = source.tokens.text(attribute->arguments);
+        } else if (attribute->name == "thread_execution_width") {
+            parameter.kind = "threads_per_simdgroup";  // its later name
         } else if (index_kind_from_name(attribute->name)) {
             parameter.kind = attribute->name;
         } else if (attribute->name != "maybe_unused") {
