@@ -61,10 +61,10 @@ class BarrierMutants : public MetalTest {
         run(backend, {}, [](GraphBuilder& b) { b.output(b.softmax(b.input("x", DType::kF32, {2, 1500}))); },
             {{"x", x}});
     }
-    void product(Backend& backend) {
+    void product(Backend& backend, WeightId matrix) {
         const std::vector<float> x = random_values(9 * 96, 9);
         run(backend, {.tokens = 9},
-            [&](GraphBuilder& b) { b.output(b.mat_mul(matrix_, b.input("x", DType::kF32, {9, 96}))); },
+            [&](GraphBuilder& b) { b.output(b.mat_mul(matrix, b.input("x", DType::kF32, {9, 96}))); },
             {{"x", x}});
     }
     // `tokens` that see `cells` others and themselves.
@@ -81,7 +81,8 @@ class BarrierMutants : public MetalTest {
         for (const auto& [first, count] : {std::pair(0u, cells), std::pair(cells, tokens)}) {
             const std::vector<float> k = random_values(count * 64, first + 1),
                                      v = random_values(count * 64, first + 2),
-                                     q = random_values(count * 128, first + 3, 4.0f);
+                                     q = random_values(count * 128, first + 3,
+                                                       40.0f);  // scores that outgrow each other
             const std::vector<int32_t> positions = iota(int32_t(first), count);
             expect_ok(executor.run(
                 {.tokens = count, .kv_format = kv::Format::kF32},
@@ -90,7 +91,8 @@ class BarrierMutants : public MetalTest {
         }
     }
 
-    const WeightId matrix_ = weights_.add("m", 65, 96);
+    const WeightId matrix_ = weights_.add("m", 65, 96),
+                   quantized_ = weights_.add("q", 65, 96, QuantType::kQ8_0);
 };
 
 TEST_F(BarrierMutants, EachBarrierOfEachKernelIsMissedByTheCheckers) {
@@ -101,7 +103,8 @@ TEST_F(BarrierMutants, EachBarrierOfEachKernelIsMissedByTheCheckers) {
     };
     const Case cases[] = {
         {"rows", [&](Backend& b) { softmax(b); }},
-        {"mat_mul_tile", [&](Backend& b) { product(b); }},
+        {"mat_mul_tile", [&](Backend& b) { product(b, quantized_); }},
+        {"mat_mul_tile_f32", [&](Backend& b) { product(b, matrix_); }},
         // One threadgroup for all cells, so that a simdgroup has several blocks of them.
         {"attention", [&](Backend& b) { attention(b, 300, 1); }, {"attn.decode=classic"}},
         {"attention_tile", [&](Backend& b) { attention(b, 96, 20); }},

@@ -7,6 +7,7 @@
 
 #include "tile/emit/emitter.h"
 #include "tile/ir/interpret.h"
+#include "tile/ir/parse.h"
 #include "tile/ir/verify.h"
 #include "tile/passes/pipeline.h"
 
@@ -106,6 +107,12 @@ Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options) {
     out.threadgroup_bytes = out.plan.threadgroup_bytes;
     describe_arguments(out);
     return out;
+}
+
+Result<CompiledKernel> compile_text(std::string_view text, std::string_view file,
+                                    const CompileOptions& options) {
+    INGOT_ASSIGN(const Kernel k, parse(text, file));
+    return compile(k, options);
 }
 
 Result<Launch> CompiledKernel::launch(const std::map<std::string, int64_t>& dims) const {

@@ -75,6 +75,9 @@ struct CompiledKernel {
 };
 
 Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options = {});
+// Of a .tile text; `file` is what its errors name.
+Result<CompiledKernel> compile_text(std::string_view text, std::string_view file,
+                                    const CompileOptions& options = {});
 
 // The device a host runs on.
 struct Device {

@@ -50,7 +50,7 @@ Result<MTL::Library*> Device::library(std::string_view source) {
 }
 
 Result<NS::SharedPtr<MTL::Function>> Device::function(const KernelId& kernel) {
-    INGOT_ASSIGN(MTL::Library* const from, library(traits(kernel.family).source));
+    INGOT_ASSIGN(MTL::Library* const from, library(kernel.source()));
     const auto constants = NS::TransferPtr(MTL::FunctionConstantValues::alloc()->init());
     if (traits(kernel.family).head_sized) {
         constants->setConstantValue(&kernel.head_dim, MTL::DataTypeUInt, NS::UInteger(0));

@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C++ file that holds every .metal file of FOLDER: cmake -DFOLDER=... -DOUTPUT=... -P embed_kernels.cmake
-file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*.metal)
+# Writes OUTPUT, a C++ file that holds every .metal and .tile file of FOLDER: cmake -DFOLDER=... -DOUTPUT=... -P embed_kernels.cmake
+file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*.metal ${FOLDER}/*.tile)
 list(SORT files)
 set(table "")
 foreach(file ${files})

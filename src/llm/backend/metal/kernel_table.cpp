@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "llm/backend/metal/generated.h"
 
 namespace ingot::mtl {
 
@@ -15,6 +16,14 @@ std::string KernelId::function() const {
     std::string name(traits(family).name);
     if (traits(family).typed != Typed::kNo) name += fmt::format("_{}", type);
     return name;
+}
+
+bool KernelId::is_generated() const {
+    return family == Family::kMatMulTile && (type == "f32" || type == "f16" || type == "bf16");
+}
+
+std::string KernelId::source() const {
+    return is_generated() ? function() : std::string(traits(family).source);
 }
 
 std::vector<KernelId> all_kernels() {
@@ -37,8 +46,6 @@ std::vector<KernelId> all_kernels() {
     return kernels;
 }
 
-namespace {
-
 std::string_view source_named(std::string_view name) {
     const auto sources = kernel_sources();
     const auto found = std::ranges::find(sources, name, &KernelSource::name);
@@ -46,9 +53,10 @@ std::string_view source_named(std::string_view name) {
     return found->text;
 }
 
-}  // namespace
-
 std::string full_source(std::string_view name) {
+    for (const KernelId& kernel : all_kernels()) {
+        if (kernel.is_generated() && kernel.function() == name) return generated_kernel(kernel).source;
+    }
     return fmt::format("{}{}{}{}", source_named("prelude"), source_named("formats"),
                        source_named("kv_formats"), source_named(name));
 }

@@ -81,11 +81,11 @@ struct WeightFormat {
     std::string_view name;  // in function names
     uint32_t row_multiple;
     uint32_t unit;             // elements that a thread decodes at once (Format::kVectors vectors)
-    uint32_t alignment_bytes;  // of a row, for the loads of kernels/formats.metal
+    uint32_t alignment_bytes;  // of the first row; a row is a multiple of the loads in formats.metal
 };
 inline constexpr std::array kWeightFormats = {
-    WeightFormat{QuantType::kF32, "f32", 4, 4, 16},     WeightFormat{QuantType::kF16, "f16", 4, 4, 8},
-    WeightFormat{QuantType::kBF16, "bf16", 4, 4, 8},    WeightFormat{QuantType::kQ4_0, "q4_0", 32, 4, 2},
+    WeightFormat{QuantType::kF32, "f32", 4, 4, 16},     WeightFormat{QuantType::kF16, "f16", 4, 4, 16},
+    WeightFormat{QuantType::kBF16, "bf16", 4, 4, 16},   WeightFormat{QuantType::kQ4_0, "q4_0", 32, 4, 2},
     WeightFormat{QuantType::kQ4_1, "q4_1", 32, 4, 2},   WeightFormat{QuantType::kQ5_0, "q5_0", 32, 4, 2},
     WeightFormat{QuantType::kQ5_1, "q5_1", 32, 4, 2},   WeightFormat{QuantType::kQ8_0, "q8_0", 32, 4, 2},
     WeightFormat{QuantType::kQ4_K, "q4_k", 256, 16, 2}, WeightFormat{QuantType::kQ5_K, "q5_k", 256, 16, 2},
@@ -102,6 +102,9 @@ struct KernelId {
     auto operator<=>(const KernelId&) const = default;
 
     std::string function() const;  // "mat_mul_one_q4_0"
+    // Made by the tile compiler (generated.h): tiles of products with weights of floats.
+    bool is_generated() const;
+    std::string source() const;  // a name for full_source(): of a file, or of a generated kernel its own
 };
 // All of them, head sizes left out.
 std::vector<KernelId> all_kernels();
@@ -111,7 +114,10 @@ struct KernelSource {
     std::string_view text;
 };
 std::span<const KernelSource> kernel_sources();
-// A source as the device gets it, with what all of them start with in front. Aborts if there is none.
+// The text of a file. Aborts if there is none.
+std::string_view source_named(std::string_view name);
+// A source as the device gets it: a file with what all of them start with in front, or what the tile compiler
+// made.
 std::string full_source(std::string_view name);
 
 }  // namespace ingot::mtl

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "llm/backend/index_check.h"
+#include "llm/backend/metal/generated.h"
 
 namespace ingot::mtl {
 
@@ -181,7 +182,22 @@ Result<void> Compiler::mat_mul() {
         family = Family::kMatMulTile;
         grid = groups(tiles(w.rows, kTileRows), tiles(tokens, kTileTokens));
     }
-    INGOT_TRY(dispatch({family, type_name(w)}, std::move(buffers), args, grid));
+    const KernelId kernel{family, type_name(w)};
+    if (kernel.is_generated()) return generated_mat_mul(kernel, std::move(buffers), tokens);
+    INGOT_TRY(dispatch(kernel, std::move(buffers), args, grid));
+    return {};
+}
+
+Result<void> Compiler::generated_mat_mul(const KernelId& kernel, std::vector<Bound> buffers,
+                                         uint32_t tokens) {
+    const graph::Weight& w = matrix(0);
+    const tile::CompiledKernel& made = generated_kernel(kernel);
+    const std::map<std::string, int64_t> dims = {
+        {"rows", w.rows}, {"cols", w.cols}, {"tokens", tokens}, {"biases", has_weight(1) ? w.rows : 0}};
+    INGOT_ASSIGN(const tile::Launch launch, made.launch(dims));
+    INGOT_ASSIGN(const std::vector<std::byte> packed, made.pack(dims, {}));
+    INGOT_TRY(dispatch(kernel, std::move(buffers), std::span<const std::byte>(packed),
+                       groups(launch.groups[0], launch.groups[1])));
     return {};
 }
 

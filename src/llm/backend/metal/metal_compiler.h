@@ -60,6 +60,7 @@ class Compiler {
     Result<void> binary(Family family);
     Result<void> unary(Family family, float parameter = 0.0f);
     Result<void> mat_mul();
+    Result<void> generated_mat_mul(const KernelId& kernel, std::vector<Bound> buffers, uint32_t tokens);
     Result<void> get_rows();
     Result<void> rms_norm(Bound x, size_t gain_role, Bound y, uint32_t rows, uint32_t width, float epsilon);
     Result<void> softmax();

@@ -20,6 +20,7 @@ constant constexpr uint kTileRows = 8, kTiles = 4, kThreads = kTiles * kSimdWidt
 constant constexpr uint kBlock = 64;  // cells
 constant constexpr uint kSlice = 32;  // elements of a head
 constant constexpr uint kSliceVectors = kSlice / 4;
+constant constexpr float kHeadroom = 8.0f;  // e^8 times as many as there are cells are far from overflowing
 
 // A row of the threadgroup: a token and one of its heads. Rows past the last token are computed and not stored.
 struct Row {
@@ -107,6 +108,7 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
     const uint my_token = row_of(simdgroup * kTileRows + my_row, first_tile, kv_head, args).token;
     device const uint2* my_spans = spans + min(my_token, args.tokens - 1) * count;
     float largest = kNoScore, sum = 0.0f;
+    bool has_result = false;
     simdgroup_float8x8 result[kMaxHeadDim / 8];
     for (uint i = 0; i < slices * 4; ++i) result[i] = make_filled_simdgroup_matrix<float, 8>(0.0f);
 
@@ -153,18 +155,24 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
             mine[i] = sees(my_spans, count, begin + cell) ? score : kNoScore;
             block_largest = max(block_largest, mine[i]);
         }
-        const float now_largest = max(largest, max_of_row(block_largest));
+        // Weights are relative to `largest`, which follows the scores only when they outgrow it: then the result so far
+        // is multiplied by a diagonal matrix, a product for each of its matrices.
+        const float top = max_of_row(block_largest);
+        const bool outgrown = top > largest + kHeadroom;
+        const float correction = outgrown ? exp(largest - top) : 1.0f;
+        if (outgrown) largest = top;
         float block_sum = 0.0f;
         for (uint i = 0; i < kBlock / 4; ++i) {
-            const float weight = mine[i] == kNoScore ? 0.0f : exp(mine[i] - now_largest);
+            const float weight = mine[i] == kNoScore ? 0.0f : exp(mine[i] - largest);
             scores[my_row * kBlock + lane % 4 + 4 * i] = weight;
             block_sum += weight;
         }
-        const float correction = exp(largest - now_largest);
-        largest = now_largest;
         sum = sum * correction + sum_of_row(block_sum);
-        const simdgroup_float8x8 corrections = diagonal(correction, scratch, lane);
-        for (uint i = 0; i < slices * 4; ++i) simdgroup_multiply(result[i], corrections, result[i]);
+        if (has_result && simd_any(outgrown)) {
+            const simdgroup_float8x8 corrections = diagonal(correction, scratch, lane);
+            for (uint i = 0; i < slices * 4; ++i) simdgroup_multiply(result[i], corrections, result[i]);
+        }
+        has_result = true;
 
         for (uint slice = 0; slice < slices; ++slice) {
             stage_cells<Kv>(staged4, v, begin, end, args.cell_bytes, first, slice, thread_index);
@@ -182,20 +190,17 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
         }
     }
 
-    const simdgroup_float8x8 inverses = diagonal(1.0f / sum, scratch, lane);
+    const float inverse = 1.0f / sum;
     const Row row = row_of(simdgroup * kTileRows + my_row, first_tile, kv_head, args);
     for (uint slice = 0; slice < slices; ++slice) {
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        for (uint i = 0; i < 4; ++i) {
-            simdgroup_float8x8 scaled;
-            simdgroup_multiply(scaled, inverses, result[slice * 4 + i]);
-            simdgroup_store(scaled, scores + i * 8, kBlock);
-        }
+        for (uint i = 0; i < 4; ++i) simdgroup_store(result[slice * 4 + i], scores + i * 8, kBlock);
         simdgroup_barrier(mem_flags::mem_threadgroup);
         for (uint i = lane % 4; i < kSlice; i += 4) {
             const uint element = slice * kSlice + i;
             if (row.token < args.tokens && element < kHeadDim)
-                out[(size_t(row.token) * args.heads + row.head) * kHeadDim + element] = scores[my_row * kBlock + i];
+                out[(size_t(row.token) * args.heads + row.head) * kHeadDim + element] =
+                    scores[my_row * kBlock + i] * inverse;
         }
     }
 }

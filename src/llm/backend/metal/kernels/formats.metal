@@ -196,15 +196,17 @@ struct Q6_K {
 };
 
 // X(name in function names, format)
+#define FOR_EACH_QUANTIZED_FORMAT(X) \
+    X("q4_0", Q4_0)                  \
+    X("q4_1", Q4_1)                  \
+    X("q5_0", Q5_0)                  \
+    X("q5_1", Q5_1)                  \
+    X("q8_0", Q8_0)                  \
+    X("q4_k", Q4_K)                  \
+    X("q5_k", Q5_K)                  \
+    X("q6_k", Q6_K)
 #define FOR_EACH_FORMAT(X) \
     X("f32", F32)          \
     X("f16", F16)          \
     X("bf16", BF16)        \
-    X("q4_0", Q4_0)        \
-    X("q4_1", Q4_1)        \
-    X("q5_0", Q5_0)        \
-    X("q5_1", Q5_1)        \
-    X("q8_0", Q8_0)        \
-    X("q4_k", Q4_K)        \
-    X("q5_k", Q5_K)        \
-    X("q6_k", Q6_K)
+    FOR_EACH_QUANTIZED_FORMAT(X)

@@ -1,4 +1,4 @@
-// Products of a weight [rows, cols] and activations [tokens, cols] -> [tokens, rows] on the matrix units, for prompts:
+// Products of a quantized weight [rows, cols] (of floats: mat_mul_floats.tile) and activations [tokens, cols] -> [tokens, rows] on the matrix units, for prompts:
 // a threadgroup of four simdgroups makes a tile of 64 rows by 32 tokens, 32 elements of the rows at a time. Both
 // operands are staged in threadgroup memory as float. Within a step elements lie in the order in which the format's
 // units yield them, on both sides, so that every unit belongs to one step.
@@ -74,8 +74,8 @@ kernel void mat_mul_tile(device const uchar* matrix [[buffer(0)]], device const 
     }
 }
 
-typedef decltype(mat_mul_tile<F32>) mat_mul_tile_t;
+typedef decltype(mat_mul_tile<Q4_0>) mat_mul_tile_t;
 #define INSTANTIATE(name, Format) \
     template [[host_name("mat_mul_tile_" name)]] kernel mat_mul_tile_t mat_mul_tile<Format>;
-FOR_EACH_FORMAT(INSTANTIATE)
+FOR_EACH_QUANTIZED_FORMAT(INSTANTIATE)
 #undef INSTANTIATE
