@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help packages packages-metal packages-dev build metal mlx-metal model model-gemma3 demo test conformance \
-        conformance-metal conformance-all test-asan test-tsan test-arm fuzz format check-format check-includes \
+        conformance-metal conformance-all test-asan test-tsan test-tsan-metal test-arm fuzz format check-format check-includes \
         bench bench-kernels clean
 
 RELEASE := build/release
@@ -78,6 +78,12 @@ test-asan: packages-dev ## Run the tests with AddressSanitizer and UndefinedBeha
 test-tsan: packages-dev ## Run the tests of the thread pool and the engine with ThreadSanitizer
 	@tools/build.sh tsan $(JOBS) base_tests llm_tests
 	@python3 tools/run_tests.py build/tsan --of tests/base tests/llm/backend tests/llm/engine tests/llm/graph tests/llm/model
+
+# No child processes: those that compile have less memory than ThreadSanitizer asks for.
+test-tsan-metal: packages-metal packages-dev mlx-metal ## Run the tests of the Metal device's threads with ThreadSanitizer
+	@tools/build.sh tsan $(JOBS) metal_tests
+	@INGOT_METAL_TRUST=1 build/tsan/bin/metal_tests --gtest_brief=1 \
+	   --gtest_filter='Api.*:Surface.*:Capturing.*:ObjectCache.*:VectorExecutor.*-*Child*:*BreaksTheReader*'
 
 test-arm: packages-dev ## Cross-compile the CPU kernels for Arm and run their tests under qemu-user
 	@cmake -S tests/arm -B build/arm -G Ninja -DCMAKE_TOOLCHAIN_FILE=toolchain.cmake

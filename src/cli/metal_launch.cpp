@@ -256,6 +256,9 @@ Result<metal::Launch> make_launch(const LaunchFlags& flags) {
                         slot_and_rest.first);
         }
         INGOT_ASSIGN(bytes, to_u32(slot_and_rest.second, flag));
+        if (bytes == 0 || bytes % 16 != 0) {
+            return fail(ErrorKind::kInvalidArgument, "'{}': a multiple of 16 bytes is accepted", flag);
+        }
     }
     return launch;
 }
@@ -336,20 +339,24 @@ Result<void> check_constants(const metal::KernelInfo& info, const metal::Constan
 }
 
 // Of arguments that a constant guards, only the kernel knows whether they are there.
-Result<void> require_buffers(const metal::KernelInfo& info, const metal::Launch& launch) {
+Result<void> require_memory(const metal::KernelInfo& info, const metal::Launch& launch) {
     std::vector<std::string> missing;
     for (const metal::Argument& argument : info.arguments) {
         const bool is_buffer = argument.kind == metal::ArgumentKind::kBuffer ||
                                argument.kind == metal::ArgumentKind::kIndirectBuffer;
-        if (!is_buffer || argument.unused || argument.guarded) continue;
+        if (argument.unused || argument.guarded) continue;
+        if (argument.kind == metal::ArgumentKind::kThreadgroup &&
+            launch.threadgroup_bytes[argument.slot] == 0)
+            missing.push_back(fmt::format("threadgroup({}) '{}'", argument.slot, argument.name));
+        if (!is_buffer) continue;
         if (launch.buffers[argument.slot].address == nullptr)
             missing.push_back(fmt::format("buffer({}) '{}'", argument.slot, argument.name));
     }
     if (missing.empty()) return {};
-    return fail(
-        ErrorKind::kInvalidArgument,
-        "nothing is bound to {} of kernel '{}'; --buffer, --bytes, --tensor and --function-table bind",
-        fmt::join(missing, ", "), info.name);
+    return fail(ErrorKind::kInvalidArgument,
+                "nothing is bound to {} of kernel '{}'; --buffer, --bytes, --tensor, --function-table and "
+                "--threadgroup bind",
+                fmt::join(missing, ", "), info.name);
 }
 
 }  // namespace
@@ -386,7 +393,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchFlags& flags, bool instrument)
     INGOT_ASSIGN(prepared.kernel, compiler->compile(module.bitcode, module.name, options));
     if (!flags.may_bind_more) INGOT_TRY(check_slots(prepared.kernel->info, prepared));
     // Checkers say more of what isn't bound.
-    if (!instrument) INGOT_TRY(require_buffers(prepared.kernel->info, prepared.launch));
+    if (!instrument) INGOT_TRY(require_memory(prepared.kernel->info, prepared.launch));
     INGOT_ASSIGN(prepared.launch.executor, chosen_executor(flags.device));
     return prepared;
 }

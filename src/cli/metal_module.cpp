@@ -48,6 +48,7 @@ namespace {
 
 Result<std::string> only_name(const std::string& path, const std::vector<std::string>& names) {
     if (names.size() == 1) return names[0];
+    if (names.empty()) return fail(ErrorKind::kNotFound, "{} holds no kernel", path);
     return fail(ErrorKind::kInvalidArgument,
                 "{} holds {} kernels; name one with --kernel (`ingot metal list` "
                 "shows them)",

@@ -121,9 +121,11 @@ TEST_F(Run, ThreadgroupMemoryHasTheLengthAskedFor) {
         "run shared.metallib --kernel k --grid 1 --threads 1 --threadgroup 0=4096 --threadgroup 1=16 "
         "--buffer '0=out:d.npy:i64[1]'");
     EXPECT_EQ(bytes_of<int64_t>({4096}), read("d.npy").substr(read("d.npy").size() - 8));
-    EXPECT_THAT(bad("run shared.metallib --kernel k --grid 1 --threads 1 --threadgroup 0=40000 "
-                    "--buffer 0=zeros:i64[1]"),
-                HasSubstr("bytes of threadgroup memory"));
+    const std::string run =
+        "run shared.metallib --kernel k --grid 1 --threads 1 --buffer 0=zeros:i64[1] --threadgroup ";
+    EXPECT_THAT(bad(run + "0=40000 --threadgroup 1=16"), HasSubstr("bytes of threadgroup memory"));
+    EXPECT_THAT(bad(run + "0=100"), HasSubstr("'0=100': a multiple of 16 bytes is accepted"));
+    EXPECT_THAT(bad(run + "1=16"), HasSubstr("nothing is bound to threadgroup(0) ''"));
 }
 
 TEST_F(Run, ConstantsAreGivenByIndexOrNameAndRequired) {

@@ -109,6 +109,15 @@ TEST_F(Source, DiagnosticsNameNoFoldersOfTheDevice) {
         EXPECT_THAT(text, ::testing::Not(HasSubstr(inner)));
 }
 
+TEST_F(Source, WhatIsMissingIsSaidAlone) {
+    source("#include \"missing.h\"\nkernel void k(device int* a) { a[0] = 1; }");
+    const std::string text = bad("compile k.metal");
+    EXPECT_THAT(text, HasSubstr("k.metal:3: fatal error: 'missing.h' file not found"));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("warning")));
+    source("void helper() {}");
+    EXPECT_THAT(bad("run k.metal --grid 1 --threads 1"), HasSubstr("k.metal holds no kernel"));
+}
+
 TEST_F(Source, StrictMeansNoLockstepAndStatedSpaces) {
     source("kernel void k(device int* a) { int* p = a; p[0] = 1; }");
     const std::string run = "run k.metal --grid 1 --threads 1 --buffer 0=zeros:i32[1] ";

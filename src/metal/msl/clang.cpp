@@ -165,7 +165,8 @@ Result<std::string> Clang::run(std::vector<std::string> arguments, std::string_v
 Result<std::string> Clang::preprocess(std::string_view text, const Preprocessing& options,
                                       const ChildLimits& limits) const {
     const std::string stub = options.header_folder + "/stub";
-    std::vector<std::string> arguments{"-x", "c++", "-E", "-undef"}, folders{stub};
+    std::vector<std::string> arguments{"-x", "c++", "-E", "-undef", "-Wno-unused-command-line-argument"},
+        folders{stub};
     if (!options.folder.empty()) {
         folders.push_back(absolute(options.folder));
         arguments.insert(arguments.end(), {"-iquote", folders.back()});
