@@ -153,7 +153,14 @@ Result<void> list(const LibraryFlags& flags) {
     options.isolate = !flags.trust;
     const bool read_modules = compiler && *compiler != nullptr;
     Json kernels = Json::array();
+    size_t num_silent = 0;  // whose container states no arguments
     for (const metal::LibraryFunction* function : chosen) {
+        if (!read_modules && function->reflection_offset == metal::LibraryFunction::kNoReflection) {
+            ++num_silent;
+            if (flags.json) kernels.push_back({{"name", function->name}});
+            if (!flags.json) fmt::print("{}\n", shown(function->name));
+            continue;
+        }
         auto info = read_modules ? (*compiler)->inspect(function->bitcode, function->name, options)
                                  : library.reflect(*function);
         if (!info) return Failure(with_context(info.error(), function->name));
@@ -169,6 +176,12 @@ Result<void> list(const LibraryFlags& flags) {
         fmt::print("{} of {} kernels; file version {}.{}, for macOS {}.{}\n", chosen.size(),
                    library.functions().size(), library.file_version()[0], library.file_version()[1],
                    library.target_version()[0], library.target_version()[1]);
+        if (num_silent != 0) {
+            fmt::print(
+                "The file doesn't state the arguments of {}: the Metal compiler reads those of up to {} that "
+                "--kernel chooses from their modules.\n",
+                num_silent, kFewKernels);
+        }
     }
     return {};
 }

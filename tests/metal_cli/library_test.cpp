@@ -29,6 +29,24 @@ TEST_F(Library, ListShowsArgumentsAndVersions) {
     EXPECT_THAT(bad("list add.metallib --kernel 'z*'"), HasSubstr("none of 1 kernels matches 'z*'"));
 }
 
+TEST_F(Library, WithoutReflectionNamesAreListedAndTheArgumentsOfAFew) {
+    std::vector<std::pair<std::string, std::string>> functions;
+    for (int i = 0; i < 20; ++i) {
+        const std::string name = "k" + std::to_string(i);
+        std::string module = add_one_ir();
+        for (size_t at = module.find("@k"); at != std::string::npos; at = module.find("@k", at + 2))
+            module.replace(at, 2, "@" + name);
+        functions.emplace_back(name, module);
+    }
+    const Bytes bytes = make_library(functions);
+    write("many.metallib", {reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size()});
+    EXPECT_THAT(good("list many.metallib"),
+                ::testing::AllOf(HasSubstr("k19\n20 of 20 kernels"),
+                                 HasSubstr("doesn't state the arguments of 20: ")));
+    EXPECT_EQ(20u, json("list many.metallib").size());
+    EXPECT_THAT(good("list many.metallib --kernel 'k1?'"), HasSubstr("buffer(1) device read_write float b1"));
+}
+
 TEST_F(Library, NamesOfAnyBytesAreShownHarmlessly) {
     const std::string name = "k\xff\x1b[31m";
     std::string module = add_one_ir();
