@@ -71,6 +71,11 @@ constexpr KnownDefect kKnownDefects[] = {
     // Simdgroups at the edge take another copy of the loop than those inside, each with barriers of its own.
     {"steel_gemm_fused_nax_", check::FindingKind::kDifferentBarriers},
     {"affine_qmm_t_nax_", check::FindingKind::kDifferentBarriers},
+    // Its one simdgroup hands sums from lane to lane through threadgroup memory, without a barrier of any
+    // kind.
+    {"gated_delta_fused_", check::FindingKind::kLockstep},
+    // The test binds what either kernel of the rule takes.
+    {"gated_delta_fused_chunk_", check::FindingKind::kUnusedBinding},
 };
 
 bool is_known(const check::Finding& finding) {

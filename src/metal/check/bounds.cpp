@@ -29,18 +29,9 @@ class Bounds : public Listener {
     }
     // Happens in any case.
     void tensor_access(const TensorAccess& access) override {
-        if (access.region != nullptr && access.offset() + access.size_bytes <= access.region->size_bytes)
-            return;
-        Site site = *access.site;
-        site.reads = !access.writes;
-        site.writes = access.writes;
-        report({.site_number = access.site_number,
-                .site = &site,
-                .thread = access.thread,
-                .address = access.address,
-                .size_bytes = access.size_bytes,
-                .region = access.region,
-                .inside = false});
+        if (access.inside()) return;
+        Site site;
+        report(access.as_access(site));
     }
 
   private:

@@ -46,6 +46,7 @@ struct Access {
     bool inside = true;  // of the region; what isn't doesn't happen
     uint64_t round = 0;  // how often the thread was there before, in its group
     uint64_t value_low = 0, value_high = 0;
+    const void* brings = nullptr;  // of a tensor operation that writes: all its bytes
 
     int64_t offset() const { return region == nullptr ? 0 : int64_t(address - region->begin); }
 };
@@ -92,8 +93,25 @@ struct TensorAccess {
     uint64_t address = 0, size_bytes = 0;
     const Region* region = nullptr;  // what was hit; null if nothing is known there
     bool writes = false;
+    const void* brings = nullptr;  // the bytes that are written
 
     uint64_t offset() const { return region == nullptr ? 0 : address - region->begin; }
+    bool inside() const { return region != nullptr && offset() + size_bytes <= region->size_bytes; }
+    // The same in the form of others; `plain` gets what its site is and does there.
+    Access as_access(Site& plain) const {
+        plain.kind = site->kind;
+        plain.reads = !writes;
+        plain.writes = writes;
+        plain.space = region == nullptr ? MemorySpace::kDevice : region->object.space;
+        return {.site_number = site_number,
+                .site = &plain,
+                .thread = thread,
+                .address = address,
+                .size_bytes = size_bytes,
+                .region = region,
+                .inside = inside(),
+                .brings = brings};
+    }
 };
 
 struct LaunchEvent {

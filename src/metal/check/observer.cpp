@@ -90,6 +90,8 @@ void Observer::add_regions() {
 }
 
 void Observer::place_threadgroup_memory(const fibers::Group& group) {
+    stacks_.begin = group.stacks_begin;
+    stacks_.size_bytes = group.stacks_bytes;
     arena_.object = {.kind = ObjectKind::kSomeThreadgroup, .space = MemorySpace::kThreadgroup};
     arena_.begin = number(group.arena);
     arena_.size_bytes = threadgroup_layout(kernel_.info, launch_).size_bytes;
@@ -166,7 +168,10 @@ const Region* Observer::buffer_around(uint64_t address, uint64_t size_bytes) con
 const Region* Observer::region_of(const RawAccess& access, const MemoryObject& object) {
     const uint64_t address = number(access.address);
     switch (object.kind) {
+        // A pointer that was kept in memory may lead anywhere.
         case ObjectKind::kSomeBuffer:
+            for (const Region* region : {&arena_, &stacks_})
+                if (address - region->begin < region->size_bytes) return region;
             return buffer_around(address, access.size_bytes);
         case ObjectKind::kSomeThreadgroup:
             return &arena_;
@@ -187,10 +192,17 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                         address - region->begin <= region->size_bytes - raw.size_bytes;
     if (is_quiet_[site.object] && inside && address % site.align_bytes == 0 && site.kind != SiteKind::kCopy)
         return true;
+    if (region == &stacks_) return true;
+    const Site* seen = &site;
+    if (region == &arena_ && site.space != MemorySpace::kThreadgroup) {
+        in_arena_ = site;
+        in_arena_.space = MemorySpace::kThreadgroup;
+        seen = &in_arena_;
+    }
     const uint64_t runs =
         block_counts_[size_t{lane.thread} * kernel_.instrumentation.num_blocks + site.block];
     const Access event{.site_number = raw.site,
-                       .site = &site,
+                       .site = seen,
                        .thread = &threads_[lane.thread],
                        .address = address,
                        .size_bytes = raw.size_bytes,
@@ -214,6 +226,7 @@ void Observer::tensor_access(const fibers::Lane& lane, uint32_t site_number, con
         .size_bytes = piece.size_bytes,
         .region = threadgroup ? &arena_ : buffer_around(address, piece.size_bytes),
         .writes = piece.writes,
+        .brings = piece.brings,
     };
     for (Listener* listener : listeners_) listener->tensor_access(event);
 }

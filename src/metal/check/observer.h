@@ -59,11 +59,13 @@ class Observer final : public Monitor {
     const Launch& launch_;
     std::vector<Listener*> listeners_;
     std::array<BufferFacts, kNumBufferSlots> facts_{};
-    std::vector<Region> regions_;       // of the kernel's objects, by index
-    std::vector<Region> buffers_;       // all that is bound
-    Region arena_;                      // all threadgroup memory of the running group
-    Region of_base_;                    // the private variable or constant of the event at hand
-    std::vector<Thread> threads_;       // of the running group
+    std::vector<Region> regions_;  // of the kernel's objects, by index
+    std::vector<Region> buffers_;  // all that is bound
+    Region arena_;                 // all threadgroup memory of the running group
+    Region stacks_;                // the private memory of all its threads
+    Site in_arena_;                // the site of the event at hand, if it is of threadgroup memory after all
+    Region of_base_;               // the private variable or constant of the event at hand
+    std::vector<Thread> threads_;  // of the running group
     std::vector<uint32_t> last_calls_;  // where each of them called something last
     std::vector<uint64_t> block_counts_;
     std::vector<fibers::QuietRange> quiet_;  // of the kernel's objects, by index

@@ -3,7 +3,8 @@
 // launch (a kernel with atomic_thread_fence may pass data on by atomics: there, accesses of different
 // threadgroups aren't compared). Two atomic accesses don't race, nor do two writes of the same value. Threads
 // of one simdgroup that no simdgroup_barrier orders, at different places of the code, rely on lockstep: a
-// finding of its own kind.
+// finding of its own kind. What matmul2d reads and writes counts as its simdgroup's, whose lanes it brings
+// together.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -39,13 +40,15 @@ class Race final : public Listener {
     void launch_begins(const LaunchEvent& event) override;
     void group_begins(const GroupEvent& event) override { positions_.push_back(event.position); }
     void access(const Access& access) override;
+    void tensor_access(const TensorAccess& access) override;
 
   private:
     Record record_of(const Access& access) const;
     bool in_one_simdgroup(const Record& a, const Record& b) const;
     // What is wrong with two accesses one after the other; nothing if they are ordered.
     std::optional<FindingKind> race_of(const Record& past, const Record& now, bool device) const;
-    void compare(const Record& past, const Record& now, const Access& access, uint64_t address);
+    void compare(const Record& past, const Record& now, const Access& access, uint64_t address,
+                 bool past_writes = false);
     void write(Cell& cell, const Record& now, const Access& access, uint64_t address, uint32_t bytes);
     void read(Cell& cell, const Record& now, const Access& access, uint64_t address);
     Position position(uint16_t thread) const;
@@ -80,6 +83,10 @@ bool Race::in_one_simdgroup(const Record& a, const Record& b) const {
     return a.group == b.group && a.thread / kSimdWidth == b.thread / kSimdWidth;
 }
 
+bool is_tensor_operation(const Site& site) {
+    return site.kind == SiteKind::kTensorOperation;
+}
+
 std::optional<FindingKind> Race::race_of(const Record& past, const Record& now, bool device) const {
     if (past.epoch == 0 || (past.group == now.group && past.thread == now.thread)) return std::nullopt;
     if ((*sites_)[past.site].is_atomic && (*sites_)[now.site].is_atomic) return std::nullopt;
@@ -87,10 +94,17 @@ std::optional<FindingKind> Race::race_of(const Record& past, const Record& now, 
         return device && !has_fences_ ? std::optional(FindingKind::kGroupRace) : std::nullopt;
     if (past.epoch != now.epoch) return std::nullopt;
     if (in_one_simdgroup(past, now)) {
+        if (is_tensor_operation((*sites_)[past.site]) != is_tensor_operation((*sites_)[now.site]))
+            return std::nullopt;
         if (past.simdgroup_epoch != now.simdgroup_epoch) return std::nullopt;
         if (past.site != now.site) return FindingKind::kLockstep;
     }
     return device ? FindingKind::kDeviceRace : FindingKind::kThreadgroupRace;
+}
+
+void Race::tensor_access(const TensorAccess& access) {
+    Site site;
+    this->access(access.as_access(site));
 }
 
 void Race::access(const Access& access) {
@@ -108,8 +122,12 @@ void Race::access(const Access& access) {
 
 // Whether a store brings what the write before it brought.
 bool brings_same(const Access& access, uint64_t address, uint32_t bytes) {
-    if (access.site->kind != SiteKind::kStore && access.site->kind != SiteKind::kMatrixStore) return false;
     const uint64_t offset = address - access.address;
+    if (access.brings != nullptr) {
+        const auto* brings = static_cast<const char*>(access.brings) + offset;
+        return std::memcmp(brings, reinterpret_cast<const void*>(address), bytes) == 0;
+    }
+    if (access.site->kind != SiteKind::kStore && access.site->kind != SiteKind::kMatrixStore) return false;
     if (offset + bytes > sizeof access.value_low * 2) return false;
     const uint64_t value[2] = {access.value_low, access.value_high};
     return std::memcmp(reinterpret_cast<const char*>(value) + offset, reinterpret_cast<const void*>(address),
@@ -117,14 +135,14 @@ bool brings_same(const Access& access, uint64_t address, uint32_t bytes) {
 }
 
 void Race::write(Cell& cell, const Record& now, const Access& access, uint64_t address, uint32_t bytes) {
-    if (!brings_same(access, address, bytes)) compare(cell.write, now, access, address);
+    if (!brings_same(access, address, bytes)) compare(cell.write, now, access, address, true);
     compare(cell.read, now, access, address);
     compare(cell.other_read, now, access, address);
     cell = {.write = now, .read = {}, .other_read = {}};
 }
 
 void Race::read(Cell& cell, const Record& now, const Access& access, uint64_t address) {
-    compare(cell.write, now, access, address);
+    compare(cell.write, now, access, address, true);
     Record &first = cell.read, &second = cell.other_read;
     const auto is_of = [](const Record& a, const Record& b) { return a.thread == b.thread; };
     if (first.epoch != now.epoch || first.group != now.group) {
@@ -156,7 +174,8 @@ std::string Race::advice(FindingKind kind, bool writes) const {
     }
 }
 
-void Race::compare(const Record& past, const Record& now, const Access& access, uint64_t address) {
+void Race::compare(const Record& past, const Record& now, const Access& access, uint64_t address,
+                   bool past_writes) {
     const bool device = access.site->space == MemorySpace::kDevice;
     const std::optional<FindingKind> found = race_of(past, now, device);
     if (!found) return;
@@ -169,7 +188,7 @@ void Race::compare(const Record& past, const Record& now, const Access& access, 
     if (past.group != now.group) who += fmt::format(" of threadgroup {}", describe(positions_[past.group]));
     finding->text = fmt::format("{} {} at byte {} of {}, which {} {} at {}; {}.", describe(*access.thread),
                                 describe_deed(access), finding->offset_bytes, describe(access.region->object),
-                                who, other.writes ? other.reads ? "updated" : "wrote" : "read",
+                                who, past_writes ? other.reads ? "updated" : "wrote" : "read",
                                 describe(other), advice(*found, access.site->writes));
 }
 

@@ -1,7 +1,7 @@
 // Reads of what nobody wrote: threadgroup memory, which holds anything when a threadgroup starts, and buffers
 // that the host handed over without contents. What another thread writes later, without a barrier between, is
-// a race and not reported here. Copies of whole structs may take padding along, so they count as writes
-// alone.
+// a race and not reported here. Copies of whole structs may take padding along, so a copy counts as a read
+// only where nobody wrote any of what it takes.
 #include "metal/check/checkers.h"
 #include "metal/check/describe.h"
 #include "metal/check/shadow.h"
@@ -18,7 +18,8 @@ struct Written {
 struct EarlyRead {
     Access access;  // of a region that lasts; its thread is the copy
     Thread thread;
-    bool raced = false;
+    bool threadgroup = false, raced = false;
+    uint32_t previous = 0;  // number of another early read of the same place, plus 1
 };
 
 class Uninitialised final : public Listener {
@@ -34,7 +35,8 @@ class Uninitialised final : public Listener {
     void launch_ends() override;
 
   private:
-    void visit(Written& piece, const Access& access, uint32_t& number);
+    void visit(Written& piece, const Access& access, bool reads, uint32_t& number);
+    bool all_missing(const Access& access);
 
     Findings& findings_;
     Shadow<Written> written_;
@@ -62,36 +64,50 @@ bool is_ordered(const Site& site, const Thread& before, const Thread& after) {
 void Uninitialised::access(const Access& access) {
     if (!access.inside || access.region->initialised) return;
     if (!is_threadgroup(*access.site) && access.site->space != MemorySpace::kDevice) return;
+    const bool reads = access.site->reads && (access.site->kind != SiteKind::kCopy || all_missing(access));
     uint32_t number = 0;  // of this read, once a piece is missing
     written_.for_each(access.address, access.size_bytes,
-                      [&](Written& piece, uint64_t, uint32_t) { visit(piece, access, number); });
+                      [&](Written& piece, uint64_t, uint32_t) { visit(piece, access, reads, number); });
 }
 
-void Uninitialised::visit(Written& piece, const Access& access, uint32_t& number) {
-    const uint32_t group = access.thread->group + 1;
-    const bool threadgroup = is_threadgroup(*access.site);
-    const bool missing = piece.group == 0 || (threadgroup && piece.group != group);
-    if (access.site->reads && missing && access.site->kind != SiteKind::kCopy) {
+// Whether nobody wrote what the access could see.
+bool is_missing(const Written& piece, const Access& access) {
+    return piece.group == 0 || (is_threadgroup(*access.site) && piece.group != access.thread->group + 1);
+}
+
+bool Uninitialised::all_missing(const Access& access) {
+    bool all = true;
+    written_.for_each(access.address, access.size_bytes,
+                      [&](const Written& piece, uint64_t, uint32_t) { all &= is_missing(piece, access); });
+    return all;
+}
+
+void Uninitialised::visit(Written& piece, const Access& access, bool reads, uint32_t& number) {
+    if (reads && is_missing(piece, access)) {
         if (number == 0) {
-            reads_.push_back({.access = access, .thread = *access.thread});
+            reads_.push_back(
+                {.access = access, .thread = *access.thread, .threadgroup = is_threadgroup(*access.site)});
+            reads_.back().access.site = &findings_.kernel().instrumentation.sites[access.site_number];
             number = uint32_t(reads_.size());
         }
-        if (!access.site->writes) piece.read = number;
+        EarlyRead& read = reads_[number - 1];
+        if (!access.site->writes && piece.read != number) {
+            if (read.previous == 0) read.previous = piece.read;
+            piece.read = number;
+        }
     }
     if (!access.site->writes) return;
-    if (piece.read != 0) {
-        EarlyRead& read = reads_[piece.read - 1];
-        read.raced = read.raced || !is_ordered(*access.site, read.thread, *access.thread);
+    for (uint32_t early = piece.read; early != 0 && !reads_[early - 1].raced;
+         early = reads_[early - 1].previous) {
+        EarlyRead& read = reads_[early - 1];
+        read.raced = !is_ordered(*access.site, read.thread, *access.thread);
     }
-    piece = {.group = group, .read = 0};
+    piece = {.group = access.thread->group + 1, .read = 0};
 }
 
-// What tensor operations read isn't looked at.
 void Uninitialised::tensor_access(const TensorAccess& access) {
-    if (!access.writes || access.region == nullptr || access.region->initialised) return;
-    const uint32_t group = access.thread->group + 1;
-    written_.for_each(access.address, access.size_bytes,
-                      [&](Written& piece, uint64_t, uint32_t) { piece = {.group = group, .read = 0}; });
+    Site site;
+    this->access(access.as_access(site));
 }
 
 // Instrumented code knows which variables have no value.
@@ -108,7 +124,7 @@ void Uninitialised::call(const Call& call) {
 void Uninitialised::launch_ends() {
     for (EarlyRead& read : reads_) {
         if (read.raced) continue;
-        const bool threadgroup = is_threadgroup(*read.access.site);
+        const bool threadgroup = read.threadgroup;
         Finding* finding = findings_.add(
             threadgroup ? FindingKind::kUninitialisedThreadgroup : FindingKind::kUninitialisedBuffer,
             read.access.site_number);

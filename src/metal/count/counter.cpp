@@ -120,7 +120,13 @@ void Counter::access(const check::Access& access) {
         counts_.sites[access.site_number].bytes_read += read;
         counts_.sites[access.site_number].bytes_written += written;
     }
-    if (site.space == MemorySpace::kThreadgroup) return;
+    if (site.space == MemorySpace::kThreadgroup) {
+        // By a pointer that might have led elsewhere.
+        if (kernel_->instrumentation.sites[access.site_number].space == site.space) return;
+        counts_.threadgroup_memory.bytes_read += read;
+        counts_.threadgroup_memory.bytes_written += written;
+        return;
+    }
     SimdgroupLines& lines = lines_[access.site_number];
     if (lines.empty()) with_lines_.push_back(access.site_number);
     const uint32_t num_simdgroups = (num_threads_ + kSimdWidth - 1) / kSimdWidth;

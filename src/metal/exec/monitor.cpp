@@ -34,6 +34,10 @@ void watch_tensor_access(const TensorPiece& piece) {
     told.thread->group->monitor->tensor_access(*told.thread, told.site, piece);
 }
 
+bool is_tensor_watched() {
+    return told.thread != nullptr;
+}
+
 void end_tensor_watch() {
     told = {};
 }

@@ -36,6 +36,7 @@ struct TensorPiece {
     const void* address = nullptr;
     uint64_t size_bytes = 0;
     bool writes = false;
+    const void* brings = nullptr;  // the bytes that are written
 };
 
 // What a thread does with a cooperative tensor.
@@ -84,6 +85,7 @@ class Monitor {
 
 // Called by the runtime of tensor operations; does nothing where the running launch isn't watched.
 void watch_tensor_access(const TensorPiece& piece);
+bool is_tensor_watched();
 // At the end of a watched group, on the thread that ran it.
 void end_tensor_watch();
 

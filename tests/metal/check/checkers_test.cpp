@@ -108,6 +108,23 @@ TEST(CheckerReports, AreWordForWordWhatFindingsTxtHolds) {
     EXPECT_EQ(expected, seen);
 }
 
+// The page on checking shows a finding of each kind; those of kernels as they are printed.
+TEST(CheckerReports, StandInTheDocsOneOfEachKind) {
+    const std::string page =
+        file_text(check_fixture_folder().parent_path().parent_path().parent_path() / "docs" / "checking.md");
+    for (const auto& kind : metal::check::all_finding_kinds())
+        EXPECT_NE(std::string::npos, page.find(fmt::format(": {}: ", kind.name))) << kind.name;
+    const size_t begin = page.find("```", page.find("### What each finding looks like")) + 4,
+                 end = page.find("\n```", begin);
+    ASSERT_NE(std::string::npos, end);
+    const std::string printed = file_text(check_fixture_folder() / "findings.txt");
+    std::istringstream shown(page.substr(begin, end - begin));
+    size_t num_lines = 0;
+    for (std::string line; std::getline(shown, line); ++num_lines)
+        EXPECT_NE(std::string::npos, printed.find(line + "\n")) << line;
+    EXPECT_LT(100u, num_lines);
+}
+
 // A listener that wants everything in order, so that one worker runs the launch.
 class InOrder final : public metal::check::Listener {};
 

@@ -153,3 +153,26 @@ kernel void halves_without_barriers(device const float* in, device float* out,
     }
     if (t == 0) out[0] = shared[0];
 }
+
+// Rows of threadgroup memory by pointers that are kept in an array.
+template <bool Waits>
+void turn_rows(device const uint* order, device float* out, threadgroup float* shared, uint t) {
+    threadgroup float* rows[8];
+    for (uint i = 0; i < 8; ++i) rows[(i + order[i]) % 8] = shared + 8 * i;
+    shared[t] = float(t);
+    if (Waits) threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = rows[7 - (t / 8 + order[0]) % 8][t % 8];
+}
+
+// bad threadgroup-race: {"kernel": "turns_rows_too_early", "grid": 1, "threads": 64, "buffers": [256, 256]}
+kernel void turns_rows_too_early(device const uint* order, device float* out,
+                                 uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float shared[64];
+    turn_rows<false>(order, out, shared, t);
+}
+
+// good threadgroup-race: {"kernel": "turns_rows", "grid": 1, "threads": 64, "buffers": [256, 256]}
+kernel void turns_rows(device const uint* order, device float* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float shared[64];
+    turn_rows<true>(order, out, shared, t);
+}

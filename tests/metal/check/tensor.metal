@@ -111,3 +111,76 @@ kernel void multiplies_past_the_end(device float* a, device float* out) {
 kernel void multiplies_up_to_the_end(device float* a, device float* out) {
     store_rows(a, out, 9);
 }
+
+using shared_floats = tensor<threadgroup float, dextents<int, 2>, tensor_inline>;
+
+// The first simdgroup takes the square of a tile of which both wrote `rows` rows together.
+template <bool Waits>
+void square_of_shared(device float* out, threadgroup float* tile, uint t, uint rows) {
+    for (uint i = t; i < 16 * rows; i += 64) tile[i] = float(i);
+    if (Waits) threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (t >= 32) return;
+    small_product<execution_simdgroup> product;
+    shared_floats left(tile, dextents<int, 2>(16, 16), array<int, 2>{1, 16});
+    floats result(out, dextents<int, 2>(16, 16), array<int, 2>{1, 16});
+    product.run(left, left, result);
+}
+
+// bad threadgroup-race: {"kernel": "multiplies_too_early", "grid": 1, "threads": 64, "buffers": [1024]}
+kernel void multiplies_too_early(device float* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float tile[256];
+    square_of_shared<false>(out, tile, t, 16);
+}
+
+// good threadgroup-race: {"kernel": "multiplies_after_the_barrier", "grid": 1, "threads": 64, "buffers": [1024]}
+kernel void multiplies_after_the_barrier(device float* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float tile[256];
+    square_of_shared<true>(out, tile, t, 16);
+}
+
+// bad uninitialised-threadgroup: {"kernel": "multiplies_what_nobody_wrote", "grid": 1, "threads": 64, "buffers": [1024]}
+kernel void multiplies_what_nobody_wrote(device float* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float tile[256];
+    square_of_shared<true>(out, tile, t, 8);
+}
+
+// Stores the square of tile `which` of `a` to `out`, `apart` floats from the first one's.
+void store_square(device float* a, device float* out, uint which, uint place, int apart) {
+    small_product<execution_simdgroup> product;
+    floats left(a + which * 256, dextents<int, 2>(16, 16), array<int, 2>{1, 16});
+    floats result(out + int(place) * apart, dextents<int, 2>(16, 16), array<int, 2>{1, 16});
+    product.run(left, left, result);
+}
+
+// Of tiles that differ, by simdgroups.
+void store_squares(device float* a, device float* out, uint simdgroup, uint lane, int apart) {
+    a[simdgroup * 256 + lane] = float(simdgroup + 1);
+    simdgroup_barrier(mem_flags::mem_device);
+    store_square(a, out, simdgroup, simdgroup, apart);
+}
+
+// bad device-race: {"kernel": "stores_over_each_other", "grid": 1, "threads": 64, "buffers": [2048, 2048]}
+kernel void stores_over_each_other(device float* a, device float* out,
+                                   uint simdgroup [[simdgroup_index_in_threadgroup]],
+                                   uint lane [[thread_index_in_simdgroup]]) {
+    store_squares(a, out, simdgroup, lane, 128);
+}
+
+// good device-race: {"kernel": "stores_side_by_side", "grid": 1, "threads": 64, "buffers": [2048, 2048]}
+kernel void stores_side_by_side(device float* a, device float* out,
+                                uint simdgroup [[simdgroup_index_in_threadgroup]],
+                                uint lane [[thread_index_in_simdgroup]]) {
+    store_squares(a, out, simdgroup, lane, 256);
+}
+
+// bad uninitialised-buffer: {"kernel": "multiplies_its_output", "grid": 1, "threads": 32, "buffers": [2048], "out": [0]}
+kernel void multiplies_its_output(device float* out) {
+    store_square(out, out, 1, 0, 0);
+}
+
+// Tiles at the edge reach back over the one before, and bring what it brought.
+// good group-race: {"kernel": "stores_tiles_that_overlap", "grid": 2, "threads": 32, "buffers": [1024, 2048]}
+kernel void stores_tiles_that_overlap(device float* a, device float* out,
+                                      uint group [[threadgroup_position_in_grid]]) {
+    store_square(a, out, 0, group, 128);
+}

@@ -121,3 +121,45 @@ kernel void uses_what_it_found(device const float* in, device float* out, uint i
     if (found && x > 2.0f) sums[0] = x;
     out[i] = (found ? x : 0.0f) + sums[0] + sums[3];
 }
+
+// bad uninitialised-threadgroup: {"kernel": "copies_vectors_that_are_not_there", "grid": 1, "threads": 64, "buffers": [1024]}
+kernel void copies_vectors_that_are_not_there(device float4* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float4 shared[64];
+    if (t < 32) shared[t] = 1.0f;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = shared[t];
+}
+
+// bad uninitialised-buffer: {"kernel": "copies_vectors_of_its_output", "grid": 1, "threads": 16, "buffers": [512], "out": [0]}
+kernel void copies_vectors_of_its_output(device float4* out, uint i [[thread_position_in_grid]]) {
+    out[i] = out[i + 16];
+}
+
+struct Padded {
+    float a;
+    alignas(16) float b;
+};
+
+// good uninitialised-threadgroup: {"kernel": "copies_a_struct_with_padding", "grid": 1, "threads": 32, "buffers": [1024]}
+kernel void copies_a_struct_with_padding(device Padded* out, uint t [[thread_index_in_threadgroup]]) {
+    threadgroup Padded shared[32];
+    shared[t].a = 1.0f;
+    shared[t].b = 2.0f;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = shared[31 - t];
+}
+
+// bad uninitialised-local: {"kernel": "leaves_a_hole_in_an_array", "grid": 1, "threads": 32, "buffers": [128, 128]}
+kernel void leaves_a_hole_in_an_array(device const uint* order, device float* out,
+                                      uint i [[thread_position_in_grid]]) {
+    float values[8];
+    for (uint k = 0; k < 7; ++k) values[(k + order[k]) % 8] = float(k);
+    out[i] = values[(i + order[i]) % 8];
+}
+
+// good uninitialised-local: {"kernel": "fills_an_array", "grid": 1, "threads": 32, "buffers": [128, 128]}
+kernel void fills_an_array(device const uint* order, device float* out, uint i [[thread_position_in_grid]]) {
+    float values[8];
+    for (uint k = 0; k < 8; ++k) values[(k + order[k]) % 8] = float(k);
+    out[i] = values[(i + order[i]) % 8];
+}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "metal/exec/fibers/element_rows.h"
 #include "metal/exec/fibers/lane.h"
@@ -106,12 +107,24 @@ char* address(const TensorView& view, int row, int column, int bytes) {
     return view.data + (row * view.stride(1) + column * view.stride(0)) * bytes;
 }
 
-// Tells who watches about `count` elements of a row.
-void watch_row(const TensorView& view, int row, int column, int count, int bytes, bool writes) {
+// Tells who watches about `count` elements of a row, and what they are to be if they are written.
+void watch_row(const TensorView& view, int row, int column, int count, int bytes, const char* brings) {
     const bool dense = view.stride(0) == 1;
     for (int c = 0; c < (dense ? std::min(count, 1) : count); ++c)
-        watch_tensor_access(
-            {address(view, row, column + c, bytes), uint64_t(dense ? count : 1) * uint64_t(bytes), writes});
+        watch_tensor_access({.address = address(view, row, column + c, bytes),
+                             .size_bytes = uint64_t(dense ? count : 1) * uint64_t(bytes),
+                             .writes = brings != nullptr,
+                             .brings = brings == nullptr ? nullptr : brings + ptrdiff_t{c} * bytes});
+}
+
+// The same for a row of numbers that are written as elements of a type.
+template <typename Number>
+void watch_written_row(const TensorView& view, int row, int column, const Number* numbers, int count,
+                       TensorType type) {
+    if (!is_tensor_watched()) return;
+    std::vector<char> elements(size_t(count) * size_t(bytes_of(type)));
+    write_elements(elements.data(), numbers, size_t(count), type);
+    watch_row(view, row, column, count, bytes_of(type), elements.data());
 }
 
 }  // namespace
@@ -126,7 +139,7 @@ void read_view(const Dense<Number>& out, const TensorView& view, const Rectangle
         Number* row =
             out.column_stride == 1 ? out.data + r * out.row_stride : scratch.sized(size_t(part.columns));
         const int count = r < rows ? columns : 0;
-        watch_row(view, part.row + r, part.column, count, bytes, false);
+        watch_row(view, part.row + r, part.column, count, bytes, nullptr);
         if (view.stride(0) == 1) {
             if (count > 0)
                 read_elements(row, address(view, part.row + r, part.column, bytes), size_t(count), type);
@@ -149,7 +162,7 @@ void write_view(const TensorView& view, const Dense<const Number>& from, const R
     const int columns = inside(part.column, part.columns, view.extent(0));
     for (int r = 0; r < rows; ++r) {
         const Number* row = from.data + r * from.row_stride;
-        watch_row(view, part.row + r, part.column, columns, bytes, true);
+        watch_written_row(view, part.row + r, part.column, row, columns, type);
         if (view.stride(0) == 1) {
             write_elements(address(view, part.row + r, part.column, bytes), row, size_t(columns), type);
             continue;

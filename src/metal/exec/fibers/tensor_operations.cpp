@@ -28,6 +28,17 @@ void move_element(char* to, TensorType to_type, const char* from, TensorType fro
     }
 }
 
+// Tells who watches that an element is read, or written with what `brings` holds.
+void watch_element(const char* memory, TensorType type, const char* brings, TensorType brings_type) {
+    if (!is_tensor_watched()) return;
+    char element[8] = {};
+    if (brings != nullptr) move_element(element, type, brings, brings_type);
+    watch_tensor_access({.address = memory,
+                         .size_bytes = uint64_t(bytes_of(type)),
+                         .writes = brings != nullptr,
+                         .brings = brings != nullptr ? element : nullptr});
+}
+
 struct Reduction {
     CooperativeShape shape;
     TensorType type;
@@ -121,7 +132,7 @@ extern "C" void ingot_cooperative_copy(uint32_t thread, char* elements, uint32_t
         char* memory =
             view->data + (place.column * view->stride(0) + place.row * view->stride(1)) * bytes_of(stored);
         char* element = elements + ptrdiff_t{i} * bytes_of(held);
-        if (inside) ingot::metal::watch_tensor_access({memory, uint64_t(bytes_of(stored)), is_store != 0});
+        if (inside) watch_element(memory, stored, is_store != 0 ? element : nullptr, held);
         if (is_store) {
             if (inside) move_element(memory, stored, element, held);
         } else if (inside) {

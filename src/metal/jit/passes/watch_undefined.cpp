@@ -1,7 +1,8 @@
 // Variables that are used before they have a value. What a variable holds at its beginning is a mark (a
 // call); for each value that marks flow into, a bit (of vectors: one an element) says at run time whether it
 // is one. Where such a value decides something (a branch, an address, a store that others see), the bit leads
-// to a call of the runtime. What goes through private memory is lost sight of.
+// to a call of the runtime. Variables that stay in memory have a shadow that holds the bits
+// (undefined_memory.h).
 #include <map>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "metal/jit/passes/undefined_memory.h"
 #include "metal/jit/passes/watcher.h"
 
 namespace ingot::metal::jit {
@@ -34,7 +36,8 @@ bool passes_on(const llvm::Instruction& instruction) {
 
 class UndefinedWatcher {
   public:
-    explicit UndefinedWatcher(Watcher& watcher) : watcher_(watcher), b_(watcher.b()) {}
+    explicit UndefinedWatcher(Watcher& watcher)
+        : watcher_(watcher), b_(watcher.b()), memory_(watcher.entry(), watcher.instructions()) {}
     void run();
 
   private:
@@ -57,6 +60,7 @@ class UndefinedWatcher {
 
     Watcher& watcher_;
     llvm::IRBuilder<>& b_;
+    UndefinedMemory memory_;
     std::set<llvm::Value*> followed_;  // what marks flow into
     std::map<llvm::Value*, llvm::Value*> bits_;
     std::vector<Use> uses_;
@@ -70,7 +74,11 @@ void UndefinedWatcher::follow(llvm::Instruction& mark) {
         if (!followed_.insert(value).second) continue;
         for (llvm::User* user : value->users()) {
             auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
-            if (instruction != nullptr && passes_on(*instruction)) open.push_back(instruction);
+            if (instruction == nullptr) continue;
+            if (passes_on(*instruction)) open.push_back(instruction);
+            auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
+            if (store == nullptr || store->getValueOperand() != value) continue;
+            for (llvm::LoadInst* load : memory_.loads_after(*store)) open.push_back(load);
         }
     }
 }
@@ -116,6 +124,7 @@ llvm::Value* UndefinedWatcher::logical(llvm::BinaryOperator& operation) {
 
 llvm::Value* UndefinedWatcher::make_bits(llvm::Instruction& instruction) {
     if (is_mark(&instruction)) return llvm::Constant::getAllOnesValue(bits_type(instruction.getType()));
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return memory_.load_bits(b_, *load);
     if (auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) {
         llvm::Value* chosen = b_.CreateSelect(select->getCondition(), bits(select->getTrueValue()),
                                               bits(select->getFalseValue()));
@@ -204,6 +213,12 @@ void UndefinedWatcher::run() {
         if (is_mark(instruction)) follow(*instruction);
     }
     if (followed_.empty()) return;
+    for (llvm::StoreInst* store : memory_.watched_stores()) {
+        llvm::Value* stored = bits(store->getValueOperand());
+        b_.SetInsertPoint(store);
+        b_.SetCurrentDebugLocation(llvm::DebugLoc());
+        memory_.store_bits(b_, *store, stored);
+    }
     for (llvm::Instruction* instruction : watcher_.instructions()) look_at(*instruction);
     for (const Use& use : uses_) {
         Site site = watcher_.new_site(*use.at, SiteKind::kUndefinedUse);
