@@ -131,6 +131,11 @@ TEST_F(Surface, ARequiredConstantWithoutAValueRefusesThePipelineByName) {
     const auto without = NS::TransferPtr(library->newFunction(text("k")));
     EXPECT_EQ(nullptr, device->newComputePipelineState(without.get(), &error));
     EXPECT_THAT(message(), HasSubstr("function constants without a value: int size (index 3)"));
+    // The library states nothing of its functions: their modules do.
+    const auto* size = without->functionConstantsDictionary()->object<MTL::FunctionConstant>(text("size"));
+    ASSERT_NE(nullptr, size);
+    EXPECT_EQ(3u, size->index());
+    EXPECT_TRUE(size->required());
 }
 
 TEST_F(Surface, ConstantsAreSetByIndexNameAndRange) {

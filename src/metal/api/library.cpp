@@ -152,11 +152,15 @@ Result<std::span<const std::byte>> LibraryImpl::module_of(const LibraryFunction&
     return std::span<const std::byte>(found->second);
 }
 
+// Containers state it, but not all of them: PyTorch's don't. Modules always do.
 Result<KernelInfo> LibraryImpl::reflect(const LibraryFunction& function) {
-    if (!source) return file.reflect(function);
+    if (!source && function.reflection_offset != LibraryFunction::kNoReflection)
+        return file.reflect(function);
     INGOT_ASSIGN(const std::span<const std::byte> module, module_of(function));
     INGOT_ASSIGN(Compiler * loaded, compiler());
-    return loaded->inspect(module, function.name, {});
+    ingot::metal::CompileOptions options;
+    options.isolate = !source && !device->trust_files;
+    return loaded->inspect(module, function.name, options);
 }
 
 }  // namespace ingot::metal::api
