@@ -394,21 +394,17 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
     const bool splits = launch.monitor == nullptr || launch.monitor->splits();
     const unsigned allowed = splits ? launch.max_workers : 1;
     const unsigned most = allowed == 0 ? cores : std::min(cores, allowed);
-    unsigned count = unsigned(std::min<uint64_t>(most, shared.num_groups.count()));
+    const unsigned count = unsigned(std::min<uint64_t>(most, shared.num_groups.count()));
     while (workers_.size() < count) workers_.push_back(std::make_unique<Worker>());
     for (unsigned i = 0; i < count; ++i) INGOT_TRY(workers_[i]->prepare(shared));
     const Watchdog::Guard guard = Watchdog::watch(deadline, shared.stop);
     if (count == 1) {
         workers_[0]->run(shared);
     } else {
-        // Groups are claimed one by one: who has no core right now needn't be waited for.
-        if (!pool_) pool_.emplace(cores, Contention::kYield);
-        unsigned took_part = 0;
+        if (!pool_) pool_.emplace(cores);
         pool_->run([&](ingot::Worker& worker) {
             if (worker.index() < count) workers_[worker.index()]->run(shared);
-            if (worker.index() == 0) took_part = std::min(count, worker.count());
         });
-        count = took_part;
     }
     LaunchReport report = std::move(shared.report);
     if (report.status == LaunchStatus::kDone && shared.stop.load() != 0) {
