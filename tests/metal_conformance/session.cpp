@@ -53,7 +53,9 @@ void Dispatch::threads(Size3 grid, Size3 threads_) {
         return;
     }
     EXPECT_EQ(LaunchStatus::kDone, report->status) << name_ << ": " << report->message;
-    if (launch_.executor == ExecutorKind::kVector) {
+    // PyTorch's gamma and Bessel functions call themselves: those run on fibers, as the device says.
+    const bool recurses = report->refusal.ends_with("which calls itself");
+    if (launch_.executor == ExecutorKind::kVector && !recurses) {
         EXPECT_EQ(ExecutorKind::kVector, report->executor)
             << name_ << " was refused by the vector executor: " << report->refusal;
     }
