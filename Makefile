@@ -18,10 +18,12 @@ help: ## List the targets
 packages: ## Install the Debian packages that build and tests need
 	@tools/install_packages.sh build
 
-packages-metal: ## Install what compiling Metal kernels needs on top (LLVM 19)
+packages-metal: ## Install what compiling Metal kernels needs on top (LLVM 19; SQLite for tuning)
 	@tools/install_packages.sh build metal
-	@# A build folder configured without LLVM has to look again.
-	@grep -qs '^LLVM_DIR:PATH=/' $(RELEASE)/CMakeCache.txt || rm -f $(RELEASE)/build.ninja
+	@# A build folder configured without LLVM or SQLite has to look again.
+	@for found in LLVM_DIR:PATH SQLite3_LIBRARY:FILEPATH; do \
+	    grep -qs "^$$found=/" $(RELEASE)/CMakeCache.txt || rm -f $(RELEASE)/build.ninja; \
+	done
 
 packages-dev: ## Install what checks, sanitizers, fuzzing and benchmarks need on top
 	@tools/install_packages.sh build metal dev

@@ -17,6 +17,7 @@ constexpr Part kTileCommands[] = {
     {"plan", "Say how a .tile file's products are done, what else was possible, and why not", add_tile_plan},
     {"ref", "Compute what a .tile file means, in double precision", add_tile_ref},
     {"run", "Run a .tile file on the virtual Metal device", add_tile_run},
+    {"tune", "Try plans of a .tile file on a device, and keep the best for later compiles", add_tile_tune},
 };
 
 }  // namespace

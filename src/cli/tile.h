@@ -15,6 +15,7 @@ Action add_tile_ref(CLI::App& app);
 Action add_tile_list(CLI::App& app);
 Action add_tile_plan(CLI::App& app);
 Action add_tile_run(CLI::App& app);
+Action add_tile_tune(CLI::App& app);
 
 // Reads a .tile file, or takes a kernel of the library by its name (`ingot tile list`), and verifies it.
 Result<tile::Kernel> load_tile_kernel(const std::string& file_or_name);

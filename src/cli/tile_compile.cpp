@@ -8,12 +8,13 @@
 #include "tile/api/counts.h"
 #include "tile/ir/print.h"
 #include "tile/passes/pipeline.h"
+#include "tile/tuner/database.h"
 
 namespace ingot::cli {
 namespace {
 
 struct TileCompileFlags {
-    std::string file, target = "metal-m4", path, output, print_after;
+    std::string file, target = "metal-m4", path, output, print_after, tuned;
     std::vector<std::string> dims;
     bool explain = false, json = false, no_planner = false;
 };
@@ -68,6 +69,9 @@ Result<void> compile_tile(const TileCompileFlags& flags) {
     INGOT_ASSIGN(options.dims, parse_dims(flags.dims));
     INGOT_ASSIGN(options.path, parse_tile_path(flags.path));
     options.planner.enabled = !flags.no_planner;
+    if (!flags.tuned.empty()) {
+        INGOT_ASSIGN(options.planner, tile::tuned_planner(flags.tuned, k, options));
+    }
     options.after_pass = [&](std::string_view pass, const tile::Kernel& now) {
         if (flags.print_after == "all" || flags.print_after == pass)
             fmt::print(stderr, "// after {}\n{}\n", pass, tile::print(now));
@@ -113,8 +117,11 @@ Action add_tile_compile(CLI::App& app) {
     app.add_option("-o,--output", flags->output, "Write the source to this file")->option_text("FILE");
     app.add_option("--print-after", flags->print_after, "Print the program after this pass, or after all")
         ->option_text("PASS");
-    app.add_flag("--no-planner", flags->no_planner,
-                 "Divide products the reference way (docs/tile-planner.md)");
+    auto* reference = app.add_flag("--no-planner", flags->no_planner,
+                                   "Divide products the reference way (docs/tile-planner.md)");
+    app.add_option("--tuned", flags->tuned, "Take the plan that `ingot tile tune` wrote to this file")
+        ->option_text("DB")
+        ->excludes(reference);
     app.add_flag("--explain", flags->explain, "Say what was decided, and why");
     app.add_flag("--json", flags->json, "Print the launch descriptor");
     return [flags] { return compile_tile(*flags); };

@@ -2,14 +2,14 @@
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "cli/tile.h"
-#include "tile/api/compile.h"
 #include "tile/plan/report.h"
+#include "tile/tuner/database.h"
 
 namespace ingot::cli {
 namespace {
 
 struct TilePlanFlags {
-    std::string file, target = "metal-m4", svg, costs;
+    std::string file, target = "metal-m4", svg, costs, tuned;
     std::vector<std::string> dims, off, on;
     uint32_t threads = 0, copy_batch = 1, budget = tile::PlannerOptions{}.fragment_budget;
     bool json = false;
@@ -38,6 +38,9 @@ Result<void> plan_tile(const TilePlanFlags& flags) {
     if (flags.threads != 0) options.planner.exact_threads = flags.threads;
     options.planner.fragment_budget = flags.budget;
     options.planner.max_copy_batch = flags.copy_batch;
+    if (!flags.tuned.empty()) {
+        INGOT_ASSIGN(options.planner, tile::tuned_planner(flags.tuned, k, options));
+    }
     if (!flags.costs.empty()) {
         INGOT_ASSIGN(const std::string text, read_text_file(flags.costs));
         INGOT_ASSIGN(options.planner.costs, tile::parse_costs(text, flags.costs));
@@ -70,6 +73,10 @@ Action add_tile_plan(CLI::App& app) {
     app.add_option("--off", flags->off, "An option of the planner to switch off (docs/tile-planner.md)");
     app.add_option("--on", flags->on, "An option of the planner to switch on");
     app.add_option("--costs", flags->costs, "A file of costs, instead of the target's");
+    auto* tuned =
+        app.add_option("--tuned", flags->tuned, "Take the plan that `ingot tile tune` wrote to this file");
+    for (const char* chosen : {"--threads", "--fragment-budget", "--copy-batch", "--off", "--on"})
+        tuned->excludes(app.get_option(chosen));
     app.add_option("--svg", flags->svg, "Draw who computes what, and what it costs, to this file");
     app.add_flag("--json", flags->json, "Print the plan as JSON (docs/tile-plan.schema.json)");
     return [flags] { return plan_tile(*flags); };

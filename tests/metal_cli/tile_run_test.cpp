@@ -309,5 +309,37 @@ TEST_F(TilePlan, CompilesWithoutPlannerWhenTold) {
     EXPECT_THAT(good_tile("compile gemm --explain"), HasSubstr("planner: 128 threads"));
 }
 
+// `ingot tile tune`.
+class TileTune : public TileRun {};
+
+TEST_F(TileTune, TriesPlansOnTheDeviceKeepsThemAllAndLaterCompilesGetTheBest) {
+    const std::string dims = " -D m=64 -D n=64 -D k=64 ";
+    const std::string text =
+        good_tile("tune gemm_shared --device virtual --budget 60s --shortlist 3 --db t.db" + dims);
+    EXPECT_THAT(text, HasSubstr("measured the planner's choice; "));
+    EXPECT_THAT(text, HasSubstr("measured the reference way: "));
+    EXPECT_THAT(text, HasSubstr("left     "));
+    EXPECT_THAT(text, HasSubstr("behind the shortlist by its score"));
+    EXPECT_THAT(text, HasSubstr("medians (counters of the virtual device, priced; no time): "));
+    EXPECT_THAT(good_tile("compile gemm_shared --explain --tuned t.db" + dims), HasSubstr("planner: "));
+    EXPECT_THAT(good_tile("plan gemm_shared --tuned t.db" + dims), HasSubstr("planner: "));
+    good_tile("run gemm_shared --in A=randn:1 --in B=randn:2 --out C=tuned.npy --tuned t.db" + dims);
+    good_tile("run gemm_shared --in A=randn:1 --in B=randn:2 --out C=plain.npy" + dims);
+    EXPECT_EQ(read("tuned.npy").size(), read("plain.npy").size());
+    EXPECT_THAT(bad_tile("plan gemm_shared --tuned t.db -D m=64 -D n=64 -D k=32"),
+                HasSubstr("no plan of gemm_shared for shapes "));
+    EXPECT_THAT(bad_tile("plan gemm --tuned t.db -D m=64 -D n=64 -D k=32"),
+                HasSubstr("no plan of gemm for kernel_hash "));
+    EXPECT_THAT(bad_tile("plan gemm_shared --tuned no.db" + dims), HasSubstr("no.db: "));
+}
+
+TEST_F(TileTune, RefusesDevicesAndBudgetsItDoesntKnow) {
+    EXPECT_THAT(bad_tile("tune gemm --device gpu"),
+                HasSubstr("no device 'gpu' to tune on; there are virtual and metal"));
+    EXPECT_THAT(bad_tile("tune gemm --device virtual --budget soon -D m=8 -D n=8 -D k=8"),
+                HasSubstr("a budget of 'soon'; 90s, 5m or 2h is meant"));
+    EXPECT_THAT(bad_tile("tune gemm --device virtual"), HasSubstr("dim "));
+}
+
 }  // namespace
 }  // namespace ingot::metal::testing

@@ -4,6 +4,7 @@
 
 #include "tile/peer_programs.h"
 #include "tile/plan/figure.h"
+#include "tile/plan/realizations.h"
 #include "tile_device/device.h"
 
 namespace ingot::tile::testing {
@@ -68,7 +69,7 @@ Arguments arguments_of(const Kernel& k) {
     Arguments x;
     uint32_t seed = 11;
     for (const BufferId b : k.tensors())
-        if (k[b].role == Role::kIn)
+        if (k[b].role != Role::kOut)
             x.tensors[k[b].name] = numbers(*tensor_elements(k, b, {}), k[b].type, seed++);
     return x;
 }
@@ -85,7 +86,20 @@ void expect_counted(const CompiledKernel& k, const metal::count::Counts& done, c
     }
     const bool tensors = k.group_plan.products.front().basis != CostBasis::kSimdgroupReference;
     EXPECT_EQ(double(done.tensor_operations), sum.tensor_operations * double(groups)) << what;
-    if (tensors) return;  // what an operation does inside isn't counted in 8x8 matrices
+    if (tensors) {
+        // What an operation does inside isn't counted in 8x8 matrices, but its shape and its memory are.
+        double products = 0;
+        for (const metal::count::ProductCounts& t : done.tensor_products)
+            products += double(t.operations()) * t.shape.m * t.shape.n * t.shape.k / 512;
+        EXPECT_EQ(products, sum.nominal_matrix_issues * double(groups)) << what;
+        constexpr double kMatrixBytes = 64 * 4;
+        EXPECT_EQ(double(done.buffers.at(0).bytes_read + done.buffers.at(1).bytes_read),
+                  sum.input_transfers * kMatrixBytes * double(groups))
+            << what;
+        EXPECT_EQ(double(done.buffers.at(2).bytes_written), sum.direct_stores * kMatrixBytes * double(groups))
+            << what;
+        return;
+    }
     EXPECT_EQ(double(done.matrix_products), sum.matrix_issues * double(groups)) << what;
     EXPECT_EQ(double(done.matrix_loads_threadgroup + done.matrix_stores_threadgroup),
               (sum.input_transfers + sum.accumulator_transfers) * double(groups))
@@ -310,6 +324,148 @@ TEST(CoalescedBarriers, KeepTheOneThatAReadPastUnrelatedWorkNeedsAndNoFewerWould
     EXPECT_NE(raced.error().message.find("race"), std::string::npos) << raced.error().message;
 }
 
+// Elements that threads store one by one: not as matrices.
+uint64_t stored_elements(const metal::count::Counts& c) {
+    uint64_t bytes = c.threadgroup_memory.bytes_written;
+    for (const metal::count::MemoryCounts& b : c.buffers) bytes += b.bytes_written;
+    constexpr uint64_t kElementBytes = 4, kMatrixElements = 64;
+    return bytes / kElementBytes - (c.matrix_stores_threadgroup + c.matrix_stores_device) * kMatrixElements;
+}
+
+TEST(CountedFigure, APhysicalKOf45DoesWithout10240ElementsDirectAnd6144Resident) {
+    const Kernel k = testing::kernel_of(testing::kPublished45, "published");
+    const Arguments x = arguments_of(k);
+    const auto expected = product_of(x, 32, 64, 45);
+    const auto counted = [&](bool residency, bool direct) {
+        CompileOptions options;
+        options.planner.residency = residency, options.planner.direct_accumulator_store = direct;
+        const auto compiled = compile(k, options);
+        EXPECT_TRUE(compiled);
+        metal::count::Counts done;
+        const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kNax, &done);
+        EXPECT_TRUE(results) << results.error().describe();
+        EXPECT_LE(worst_difference(results->at("C"), expected), 1e-5);
+        EXPECT_EQ(done.matrix_products, 192u);  // simdgroup matrices take zeros past the end
+        return stored_elements(done);
+    };
+    const uint64_t all = counted(false, false);
+    EXPECT_EQ(all - counted(true, true), 10240u);
+    EXPECT_EQ(all - counted(true, false), 6144u);
+}
+
+TEST(CountedFigure, APhysicalKOf45Is192ProductsByName180OfThemByWhatIsRead) {
+    const Kernel k = testing::kernel_of(testing::kPhysical45, "physical");
+    const Arguments x = arguments_of(k);
+    CompileOptions options;
+    options.target = "metal-m5";
+    const auto compiled = compile(k, options);
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    metal::count::Counts done;
+    const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kScrambled, &done);
+    ASSERT_TRUE(results) << results.error().describe() << compiled->source;
+    EXPECT_LE(worst_difference(results->at("C"), product_of(x, 32, 64, 45)), 1e-5);
+    ASSERT_EQ(done.tensor_products.size(), 1u);
+    const metal::ProductShape shape = done.tensor_products[0].shape;
+    EXPECT_EQ(uint64_t(shape.m) * shape.n * shape.k / 512 * done.tensor_operations, 192u);
+    // A is 32 rows of f32: what is read of it is the physical K.
+    const uint64_t physical_k = done.buffers.at(0).bytes_read / (4 * 32);
+    EXPECT_EQ(uint64_t{4} * 8 * physical_k / 8, 180u);
+}
+
+TEST(CountedFigure, BoundedViewsNeedNoneOf640KiB) {
+    const Kernel k = testing::kernel_of(testing::kStaged640KiB, "staged");
+    const Arguments x = arguments_of(k);
+    CompileOptions options;
+    options.target = "metal-m5";
+    const auto compiled = compile(k, options);
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    metal::count::Counts done;
+    const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kScrambled, &done);
+    ASSERT_TRUE(results) << results.error().describe() << compiled->source;
+    EXPECT_EQ(done.threadgroup_memory.bytes_written + done.threadgroup_memory.bytes_read, 0u);
+    EXPECT_EQ(done.barriers, 0u);
+    EXPECT_LE(worst_difference(results->at("C"), product_of(x, 128, 32, 1500)), 1e-4);
+}
+
+class RealizedOnDevice : public ::testing::TestWithParam<RealizationCase> {};
+
+// Watched; what is refused is the same without its option, which other suites run.
+TEST_P(RealizedOnDevice, ComputesTheSame) {
+    const RealizationCase& c = GetParam();
+    const Kernel k = testing::kernel_of(c.text, "r");
+    const Arguments x = arguments_of(k);
+    const auto expected = interpret(k, x);
+    ASSERT_TRUE(expected) << expected.error().describe();
+    CompileOptions options;
+    options.target = c.target;
+    options.planner.*c.option = true;
+    const auto compiled = compile(k, options);
+    ASSERT_TRUE(compiled) << compiled.error().describe();
+    const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kScrambled);
+    ASSERT_TRUE(results) << results.error().describe() << compiled->source;
+    for (const auto& [name, values] : *expected)
+        EXPECT_LE(worst_difference(results->at(name), values), 2e-5) << name << compiled->source;
+}
+
+std::vector<RealizationCase> realized_cases() {
+    std::vector<RealizationCase> out = realization_cases();
+    std::erase_if(out, [](const RealizationCase& c) { return c.noted.empty(); });
+    return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, RealizedOnDevice, ::testing::ValuesIn(realized_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+// One value's kind: what a sum of rounded numbers has in common with the exact one.
+char kind_of(double v) {
+    return std::isnan(v)   ? 'n'
+           : std::isinf(v) ? (v > 0 ? 'I' : 'i')
+           : v == 0        ? (std::signbit(v) ? '-' : '0')
+                           : '.';
+}
+
+// Rows past the edge, simdgroups that have none, and a short last step, with Inf, NaN and zeros of both signs
+// in the operands and the accumulator: 0 * Inf is NaN wherever the program has it, and nowhere else.
+TEST(BoundedViewsOnDevice, KeepInfNanAndTheSignOfZeroAtEveryEdge) {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    for (const int m : {50, 40, 64}) {
+        std::string text = staged(
+            "45", "3", "    copy As = A[by * 32 : 32, step * 16 : 16]\n    copy Bs = B[step * 16 : 16, :]\n",
+            "gemm C[by * 32 : 32, :] += As @ Bs", m);
+        const size_t fill = text.find("fill C[by * 32 : 32, :] = 0.0");
+        text.replace(fill, 29, "fill C[by * 32 : 32, :] = -0.0");
+        const Kernel k = testing::kernel_of(text, "r");
+        Arguments x = arguments_of(k);
+        auto &a = x.tensors["A"], &b = x.tensors["B"];
+        for (int kk = 0; kk < 45; ++kk) a[size_t(3 * 45 + kk)] = -0.0, a[size_t(4 * 45 + kk)] = 0.0;
+        for (int kk = 0; kk < 45; ++kk) b[size_t(kk * 32 + 7)] = std::abs(b[size_t(kk * 32 + 7)]);
+        a[size_t((m - 1) * 45 + 44)] = kInf, b[44 * 32 + 5] = kInf, b[44 * 32 + 6] = std::nan("");
+        b[2 * 32 + 9] = -kInf;
+        // Every product is added to what is there, -0 first.
+        std::vector<double> expected(size_t(m) * 32, -0.0);
+        for (size_t i = 0; i < expected.size(); ++i)
+            for (size_t kk = 0; kk < 45; ++kk) expected[i] += a[i / 32 * 45 + kk] * b[kk * 32 + i % 32];
+        CompileOptions options;
+        options.target = "metal-m5";
+        const auto compiled = compile(k, options);
+        ASSERT_TRUE(compiled) << compiled.error().describe();
+        ASSERT_EQ(compiled->plan.gemms.begin()->second.path, Path::kDirectCooperative);
+        for (const metal::CooperativeLayout layout : layouts_of(*compiled)) {
+            const auto results = run_on_device(*compiled, x, layout);
+            ASSERT_TRUE(results) << results.error().describe() << compiled->source;
+            std::set<char> kinds;
+            for (size_t i = 0; i < expected.size(); ++i) {
+                const double actual = results->at("C")[i], wanted = expected[i];
+                ASSERT_EQ(kind_of(actual), kind_of(wanted))
+                    << m << " row " << i / 32 << " column " << i % 32 << ": " << actual << " for " << wanted;
+                kinds.insert(kind_of(wanted));
+            }
+            EXPECT_TRUE(kinds.contains('n') && kinds.contains('I') && kinds.contains('.') &&
+                        kinds.contains('-'));
+        }
+    }
+}
+
 class PlannedOnDevice : public ::testing::TestWithParam<LibraryCase> {};
 
 // Plans of random options, watched: right results, no race, no read of what nothing wrote.
@@ -325,9 +481,12 @@ TEST_P(PlannedOnDevice, RandomOptionsComputeTheSame) {
         CompileOptions options;
         options.target = i % 2 == 0 ? "metal-m4" : "metal-m5";
         PlannerOptions& o = options.planner;
-        for (bool* flag : {&o.residency, &o.direct_accumulator_store, &o.bypass_staging, &o.pipeline_loops,
-                           &o.pad_shared_rows, &o.coalesce_group_barriers})
-            *flag = random() % 2 == 0;
+#define X(name, value, meaning) o.name = random() % 2 == 0;
+        INGOT_TILE_PLANNER_FLAGS(X)
+#undef X
+        o.search_threads = false;  // the next line's
+        o.max_copy_batch = 1 + random() % 4;
+        if (k.grid.size() == 2 && random() % 2 == 0) o.traversal = Swizzle{SwizzleOrder(random() % 4), 2};
         if (random() % 2 == 0) o.exact_threads = 32u << random() % 4;
         o.fragment_budget = random() % 2 == 0 ? 64 : 16;
         const auto compiled = compile(k, options);

@@ -59,6 +59,23 @@ Result<Kernel> with_promises(const Kernel& k, const CompileOptions& options) {
     return out;
 }
 
+// What the planner is given.
+struct ToPlan {
+    Kernel kernel;
+    PlanOptions reference;
+};
+
+Result<ToPlan> to_plan(const Kernel& k, const CompileOptions& options) {
+    ToPlan out;
+    INGOT_ASSIGN(out.reference.target, target_named(options.target));
+    INGOT_TRY(verify(k));
+    INGOT_TRY(check_threads(k, *out.reference.target));
+    INGOT_ASSIGN(const Kernel promised, with_promises(k, options));
+    INGOT_ASSIGN(out.kernel, specialise(promised, options.dims));
+    out.reference.path = options.path;
+    return out;
+}
+
 // Dims that got a value are gone from the arguments; their ids stay valid, so they are dropped only where no
 // expression names them any more.
 void drop_bound_dims(Kernel& k, const std::map<std::string, int64_t>& dims) {
@@ -77,18 +94,12 @@ void drop_bound_dims(Kernel& k, const std::map<std::string, int64_t>& dims) {
 }  // namespace
 
 Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options) {
-    INGOT_ASSIGN(const Target* target, target_named(options.target));
-    INGOT_TRY(verify(k));
-    INGOT_TRY(check_threads(k, *target));
-    INGOT_ASSIGN(const Kernel promised, with_promises(k, options));
-    INGOT_ASSIGN(Kernel special, specialise(promised, options.dims));
+    INGOT_ASSIGN(const ToPlan in, to_plan(k, options));
+    const Target* target = in.reference.target;
     CompiledKernel out;
     out.target = target->name;
     out.specialised = options.dims;
-    PlanOptions reference;
-    reference.target = target;
-    reference.path = options.path;
-    INGOT_ASSIGN(PlannedKernel planned, plan_group(special, reference, options.planner));
+    INGOT_ASSIGN(PlannedKernel planned, plan_group(in.kernel, in.reference, options.planner));
     out.group_plan = std::move(planned.plan);
     if (planned.passed && !options.after_pass) {
         out.kernel = std::move(planned.passed->kernel);
@@ -113,6 +124,11 @@ Result<CompiledKernel> compile_text(std::string_view text, std::string_view file
                                     const CompileOptions& options) {
     INGOT_ASSIGN(const Kernel k, parse(text, file));
     return compile(k, options);
+}
+
+Result<Shortlist> shortlist(const Kernel& k, const CompileOptions& options, size_t size) {
+    INGOT_ASSIGN(const ToPlan in, to_plan(k, options));
+    return shortlist(in.kernel, in.reference, options.planner, size);
 }
 
 Result<Launch> CompiledKernel::launch(const std::map<std::string, int64_t>& dims) const {

@@ -15,6 +15,7 @@
 #include "tile/ir/ir.h"
 #include "tile/passes/plan.h"
 #include "tile/plan/planner.h"
+#include "tile/plan/shortlist.h"
 
 namespace ingot::tile {
 
@@ -78,6 +79,8 @@ Result<CompiledKernel> compile(const Kernel& k, const CompileOptions& options = 
 // Of a .tile text; `file` is what its errors name.
 Result<CompiledKernel> compile_text(std::string_view text, std::string_view file,
                                     const CompileOptions& options = {});
+// The plans that are worth trying for what compile() would be given: `size` beside its own choice.
+Result<Shortlist> shortlist(const Kernel& k, const CompileOptions& options, size_t size);
 
 // The device a host runs on.
 struct Device {

@@ -93,16 +93,19 @@ void Emitter::cooperative_gemm(StmtId id) {
     const std::string column = p.gn == 1 ? "0" : fmt::format("simdgroup % {} * {}", p.gn, n);
     line("const int row = {}, column = {};", row, column);
     line("const int rows = {}, columns = {};", inside(c, 0, "row", m), inside(c, 1, "column", n));
+    // One operation that nothing is added to needs no accumulator to begin with.
+    const auto length = constant_int(k_, depth);
+    const bool overwrites = s.clear && length && *length > 0 && *length <= kOperationK;
     line("constexpr auto descriptor = mpp::tensor_ops::matmul2d_descriptor(");
     line(
         "    {}, {}, {}, {}, {}, /*relaxed precision*/ false, "
-        "mpp::tensor_ops::matmul2d_descriptor::mode::multiply_accumulate);",
-        m, n, kOperationK, s.transpose_a, s.transpose_b);
+        "mpp::tensor_ops::matmul2d_descriptor::mode::{});",
+        m, n, kOperationK, s.transpose_a, s.transpose_b, overwrites ? "multiply" : "multiply_accumulate");
     line("mpp::tensor_ops::matmul2d<descriptor, execution_simdgroup> product;");
     const bool left_k_first = s.transpose_a, right_k_first = !s.transpose_b;
-    const auto steps = [&](const std::string& suffix, const std::string& length) {
-        line("auto left{} = {};", suffix, operand_view(a, left_k_first, "left", "rows", length));
-        line("auto right{} = {};", suffix, operand_view(b, right_k_first, "right", "columns", length));
+    const auto steps = [&](const std::string& suffix, const std::string& step) {
+        line("auto left{} = {};", suffix, operand_view(a, left_k_first, "left", "rows", step));
+        line("auto right{} = {};", suffix, operand_view(b, right_k_first, "right", "columns", step));
     };
     const std::string whole_step = fmt::format("{}", kOperationK);
     open("if (rows > 0 && columns > 0)");
@@ -111,8 +114,7 @@ void Emitter::cooperative_gemm(StmtId id) {
     steps("", whole_step);
     line(
         "auto total = product.get_destination_cooperative_tensor<decltype(left), decltype(right), float>();");
-    start_total(s);
-    const auto length = constant_int(k_, depth);
+    if (!overwrites) start_total(s);
     open("for (int kk = 0; kk + {0} <= {1}; kk += {0})", kOperationK, expr(depth, 7));
     steps("_step", whole_step);
     line("product.run(left_step, right_step, total);");

@@ -289,13 +289,15 @@ void Emitter::simdgroup_gemm(StmtId id) {
         open("");
         line("simdgroup_float8x8 product[{}];", p.atoms_each());
     }
-    if (s.clear) {
+    const int64_t depth = constant_int(k_, a.sizes[a.kept()[s.transpose_a ? 0 : 1]]).value_or(0);
+    const bool overwrites = s.clear && depth == 8 && p.rectangle;
+    if (s.clear && !overwrites) {
         unrolled();
         line(
             "for (ushort atom = 0; atom < {}; ++atom) {}[atom] = make_filled_simdgroup_matrix<float, 8, "
             "8>(0.0f);",
             p.atoms_each(), name);
-    } else if (!resident) {
+    } else if (!resident && !s.clear) {
         open_matrices(p, c.buffer, !f32);
         if (f32) {
             line("simdgroup_load(product[atom], {});", operand_address(c, "row", "column", false));
@@ -305,7 +307,6 @@ void Emitter::simdgroup_gemm(StmtId id) {
         }
         close_matrices(!f32);
     }
-    const int64_t depth = constant_int(k_, a.sizes[a.kept()[s.transpose_a ? 0 : 1]]).value_or(0);
     const std::string type = matrix_type(k_[a.buffer].type);
     unrolled();
     open("for (ushort kk = 0; kk < {}; kk += 8)", depth);
@@ -321,8 +322,13 @@ void Emitter::simdgroup_gemm(StmtId id) {
         open("for (ushort am = 0; am < {}; ++am)", p.rm);
         unrolled();
         open("for (ushort an = 0; an < {}; ++an)", p.rn);
-        line("simdgroup_multiply_accumulate({0}[am * {1} + an], left[am], right[an], {0}[am * {1} + an]);",
-             name, p.rn);
+        if (overwrites) {
+            line("simdgroup_multiply({}[am * {} + an], left[am], right[an]);", name, p.rn);
+        } else {
+            line(
+                "simdgroup_multiply_accumulate({0}[am * {1} + an], left[am], right[an], {0}[am * {1} + an]);",
+                name, p.rn);
+        }
         close();
         close();
     } else {

@@ -202,10 +202,39 @@ class Synchronisation {
     Domain domain_;
 };
 
+// The whole group is products of one kind on one part of a tensor, in loops of constant length: each
+// simdgroup reads and writes a rectangle of its own, each element by the same lane every time, and operands
+// are never written. So none has to wait for another.
+bool simdgroups_are_independent(const Kernel& k, const Plan& plan) {
+    std::optional<Stmt> first;
+    std::optional<Partition> partition;
+    bool independent = true;
+    const auto is_read_only = [&](const Region& r) { return k[r.buffer].role == Role::kIn; };
+    walk(k, k.body, [&](StmtId id) {
+        const Stmt& s = k[id];
+        if (s.op == StmtOp::kFor && s.exprs.size() == 1 && constant_int(k, s.exprs[0])) return;
+        const auto gemm = plan.gemms.find(id);
+        if (s.op != StmtOp::kGemm || gemm == plan.gemms.end() ||
+            gemm->second.path != Path::kDirectCooperative || !is_read_only(s.regions[1]) ||
+            !is_read_only(s.regions[2])) {
+            independent = false;
+            return;
+        }
+        if (!first) first = s, partition = gemm->second.partition;
+        independent &= s.regions[0] == first->regions[0] && gemm->second.partition == *partition &&
+                       s.transpose_a == first->transpose_a && s.transpose_b == first->transpose_b &&
+                       k[s.regions[1].buffer].type == k[first->regions[1].buffer].type &&
+                       k[s.regions[2].buffer].type == k[first->regions[2].buffer].type;
+    });
+    return independent && first;
+}
+
 }  // namespace
 
 Result<Kernel> insert_barriers(const Kernel& k, const PlanOptions& options, Plan& plan) {
     Kernel out = k;
+    plan.independent_simdgroups = simdgroups_are_independent(k, plan);
+    if (options.elide_independent_barriers && plan.independent_simdgroups) return out;
     Synchronisation(out, plan, options.coalesce_barriers).run();
     return out;
 }

@@ -6,9 +6,13 @@ namespace ingot::tile {
 namespace {
 
 constexpr NamedPass kPasses[] = {
+    {"form-products", form_products, "element loops that sum products become matrix products"},
     {"bypass-staging", bypass_staging, "products read tensors where shared tiles only held copies of them"},
+    {"overwrite-accumulators", overwrite_accumulators,
+     "products right after a fill with 0 store instead of adding"},
     {"select-paths", select_paths,
      "a path for each product, its operands and accumulator brought where the path wants them"},
+    {"fuse-epilogues", fuse_epilogues, "tiles between the element loops behind a product go"},
     {"promote-accumulators", promote_accumulators,
      "accumulators in shared memory move to fragments where the plan wants it"},
     {"pipeline-loops", pipeline_loops,

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tile/ir/build.h"
+#include "tile/passes/elementwise.h"
 #include "tile/passes/passes.h"
 #include "tile/passes/paths.h"
 #include "tile/passes/rewrite.h"
@@ -85,7 +86,7 @@ class Placement {
                 plan_.fragments.contains(s.regions[0].buffer))
                 return "a reduction of it goes to a fragment";
         }
-        if (s.op == StmtOp::kParallel) return why_not_elementwise(s, f);
+        if (s.op == StmtOp::kParallel) return why_not_elementwise(k_, s, f);
         return {};
     }
 
@@ -97,36 +98,6 @@ class Placement {
         return k_[s.regions[1].buffer].scope == Scope::kShared &&
                k_[s.regions[2].buffer].scope == Scope::kShared;
     }
-
-    std::string why_not_elementwise(const Stmt& loop, BufferId f) const {
-        bool touches = false, own_place = true;
-        const auto at_own_place = [&](std::span<const ExprId> at) {
-            return loop.vars.size() == 2 && at.size() == 2 && is_var(at[0], loop.vars[0]) &&
-                   is_var(at[1], loop.vars[1]);
-        };
-        walk(k_, loop.body, [&](StmtId id) {
-            const Stmt& s = k_[id];
-            for (const Region& r : s.regions) {
-                if (r.buffer != f) continue;
-                touches = true;
-                own_place &= at_own_place(r.offsets) && s.op == StmtOp::kStore;
-            }
-            for (const ExprId e : expressions(s))
-                walk_loads(k_, e, [&](const Expr& l) {
-                    if (l.ref != f.index()) return;
-                    touches = true;
-                    own_place &= at_own_place(l.args);
-                });
-        });
-        if (!touches) return {};
-        if (has_shuffle(k_, loop.body)) return "a shuffle spreads its elements another way";
-        if (!own_place) return "an element is used away from its own place";
-        if (loop.exprs[0] != k_[f].shape[0] || loop.exprs[1] != k_[f].shape[1])
-            return "a loop covers a part of it";
-        return {};
-    }
-
-    bool is_var(ExprId e, VarId v) const { return k_[e].op == ExprOp::kVar && VarId(k_[e].ref) == v; }
 
     // Fragments that meet in one statement must be divided alike, and a copy's other side must not be a
     // fragment of another shape. True if one more had to go.

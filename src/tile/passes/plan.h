@@ -72,6 +72,11 @@ struct GemmPlan {
     std::string reason;  // why not a path higher in the list
 };
 
+// Something that a pass could have done, and the proof that failed.
+struct Refusal {
+    std::string where, what, why;
+};
+
 struct Plan {
     std::map<StmtId, GemmPlan> gemms;
     std::map<BufferId, Partition> fragments;    // that live in simdgroup matrices
@@ -80,6 +85,10 @@ struct Plan {
     std::map<BufferId, int64_t> shared_bytes;   // of each shared tile, padding included
     std::map<BufferId, int64_t> shared_offset;  // in one piece of memory; empty where each has its own
     std::vector<std::string> notes;             // for --explain, in the order of the decisions
+    std::vector<Refusal> refusals;
+    int64_t forwarded_bytes = 0;          // of tiles that aren't staged any more
+    uint32_t formed_products = 0;         // element loops that became products
+    bool independent_simdgroups = false;  // proved: none needs to wait for another
     int64_t threadgroup_bytes = 0;
     uint32_t max_copy_batch = 1;  // values that a thread may read before it stores them to shared memory
 
@@ -91,7 +100,13 @@ struct PlanOptions {
     const Target* target = nullptr;
     // Refuse everything but this path where a product could take several (tests, --path).
     std::optional<Path> path;
+    bool form_products = false;  // element loops that sum products of elements become matrix products
     bool bypass_staging = true;
+    bool bounded_views = true;            // bypassing may follow copies that fill in zeros past an edge
+    bool bounded_stores = true;           // accumulators in registers may be stored past an edge of a tensor
+    bool overwrite_accumulators = false;  // a product after a fill with 0 stores instead of adding
+    bool fuse_epilogues = false;          // tiles between element loops behind a product go
+    bool elide_independent_barriers = false;  // those of a group whose simdgroups are proved independent
     // By Stmt::product - 1. Products without a number, and all if this is empty, are done as divide() says,
     // fragments in registers wherever they can be.
     std::vector<ProductChoice> choices;

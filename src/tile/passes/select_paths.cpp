@@ -11,6 +11,20 @@ namespace {
 
 constexpr int64_t kStepK = 32;
 
+bool needs_staging(const Kernel& k, const Stmt& s) {
+    return k[s.regions[1].buffer].scope == Scope::kGlobal || k[s.regions[2].buffer].scope == Scope::kGlobal;
+}
+
+size_t k_dim(const Stmt& s, size_t operand) {
+    const bool first = operand == 1 ? s.transpose_a : !s.transpose_b;
+    return s.regions[operand].kept()[first ? 0 : 1];
+}
+
+int64_t step_for(const Kernel& k, ExprId depth) {
+    const auto constant_depth = constant_int(k, depth);
+    return constant_depth ? std::max<int64_t>(8, std::min(kStepK, (*constant_depth + 7) / 8 * 8)) : kStepK;
+}
+
 class Selection {
   public:
     Selection(Kernel& k, const PlanOptions& options, Plan& plan) : k_(k), options_(options), plan_(plan) {}
@@ -31,14 +45,12 @@ class Selection {
     Result<void> gemm(StmtId id, Block& out) {
         const Stmt s = k_[id];
         INGOT_ASSIGN(GemmPlan p, choose_path(k_, s, options_));
-        if (p.path == Path::kSimdgroup && needs_staging(s) && !can_stage(s)) {
+        if (const std::string why = why_not_staged(k_, s); p.path == Path::kSimdgroup && !why.empty()) {
             if (options_.path)
                 return Failure(Error{ErrorKind::kUnsupported,
-                                     "the simdgroup path can't serve this product: its K ends inside of a "
-                                     "tensor and isn't a whole number "
-                                     "of steps",
+                                     "the simdgroup path can't serve this product: its " + why,
                                      k_.where(s.loc)});
-            p = {Path::kScalar, {}, "K ends inside of a tensor and isn't a whole number of steps"};
+            p = {Path::kScalar, {}, why};
         }
         plan_.notes.push_back(fmt::format("{}: gemm takes the {} path{}", k_.where(s.loc),
                                           kPathNames[size_t(p.path)],
@@ -55,43 +67,13 @@ class Selection {
                 share_fragment(product, operand, before);
         }
         out.insert(out.end(), before.begin(), before.end());
-        if (needs_staging(product)) {
+        if (needs_staging(k_, product)) {
             stage(product, out);
         } else {
             out.push_back(product.regions == s.regions ? id : k_.append(product));
         }
         out.insert(out.end(), after.begin(), after.end());
         return {};
-    }
-
-    bool needs_staging(const Stmt& s) const {
-        return k_[s.regions[1].buffer].scope == Scope::kGlobal ||
-               k_[s.regions[2].buffer].scope == Scope::kGlobal;
-    }
-
-    static size_t k_dim(const Stmt& s, size_t operand) {
-        const bool first = operand == 1 ? s.transpose_a : !s.transpose_b;
-        return s.regions[operand].kept()[first ? 0 : 1];
-    }
-
-    // Where K is no multiple of the step, the last step reads past it and must find zeros in both operands: K
-    // ends where both tensors end. (A zero on one side only would turn the other side's Inf into NaN.)
-    bool can_stage(const Stmt& s) const {
-        const Domain domain(k_);
-        const auto ends_with_tensor = [&](size_t operand) {
-            const Region& r = s.regions[operand];
-            const size_t d = k_dim(s, operand);
-            const Buffer& b = k_[r.buffer];
-            return b.scope == Scope::kGlobal && constant_int(k_, r.offsets[d]) == 0 &&
-                   r.sizes[d] == b.shape[d];
-        };
-        const ExprId depth = s.regions[1].sizes[k_dim(s, 1)];
-        return domain.divisor(depth) % step_for(depth) == 0 || (ends_with_tensor(1) && ends_with_tensor(2));
-    }
-    int64_t step_for(ExprId depth) const {
-        const auto constant_depth = constant_int(k_, depth);
-        return constant_depth ? std::max<int64_t>(8, std::min(kStepK, (*constant_depth + 7) / 8 * 8))
-                              : kStepK;
     }
 
     BufferId allocate(Scope scope, DType type, std::string_view base, std::vector<ExprId> shape,
@@ -159,7 +141,7 @@ class Selection {
     void stage(Stmt s, Block& out) {
         const ExprId depth = s.regions[1].sizes[k_dim(s, 1)];
         const auto constant_depth = constant_int(k_, depth);
-        const int64_t step = step_for(depth);
+        const int64_t step = step_for(k_, depth);
         if (s.clear) {
             Stmt f;
             f.op = StmtOp::kFill;
@@ -210,6 +192,22 @@ class Selection {
 };
 
 }  // namespace
+
+// Where K is no multiple of the step, the last step reads past it and must find zeros in both operands: K
+// ends where both tensors end. (A zero on one side only would turn the other side's Inf into NaN.)
+std::string why_not_staged(const Kernel& k, const Stmt& gemm) {
+    const auto ends_with_tensor = [&](size_t operand) {
+        const Region& r = gemm.regions[operand];
+        const size_t d = k_dim(gemm, operand);
+        const Buffer& b = k[r.buffer];
+        return b.scope == Scope::kGlobal && constant_int(k, r.offsets[d]) == 0 && r.sizes[d] == b.shape[d];
+    };
+    if (!needs_staging(k, gemm)) return {};
+    const ExprId depth = gemm.regions[1].sizes[k_dim(gemm, 1)];
+    if (Domain(k).divisor(depth) % step_for(k, depth) == 0 || (ends_with_tensor(1) && ends_with_tensor(2)))
+        return {};
+    return "K ends inside of a tensor and isn't a whole number of steps";
+}
 
 Result<Kernel> select_paths(const Kernel& k, const PlanOptions& options, Plan& plan) {
     Kernel out = k;

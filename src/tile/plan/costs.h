@@ -12,7 +12,8 @@
 namespace ingot::tile {
 
 // X(name, least, meaning): a value below `least` is refused. `simdgroup_` are of the model of simdgroup
-// matrices, `mpp_` of that of cooperative tensors.
+// matrices, `mpp_` of that of cooperative tensors, `counted_` for tuning on a device that
+// counts.
 #define INGOT_TILE_COSTS(X)                                                                            \
     X(simdgroup_matrix_issue, 0, "an 8x8x8 product")                                                   \
     X(simdgroup_fragment_transfer, 0, "an 8x8 matrix loaded or stored")                                \
@@ -35,6 +36,8 @@ namespace ingot::tile {
     X(mpp_element, 0, "an element outside of the products that a thread computes or moves")            \
     X(mpp_group_setup, 0, "a group's start")                                                           \
     X(mpp_concurrent_subgroups, 1, "simdgroups that run at once on the device")                        \
+    X(counted_arithmetic, 0, "an arithmetic instruction of a thread, where a device counts them")      \
+    X(counted_barrier, 0, "a meeting of a group, where a device counts them")                          \
     X(assumed_dim, 1, "a size that is unknown when a plan is made")
 
 struct Costs {

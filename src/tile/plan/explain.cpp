@@ -46,6 +46,11 @@ std::string explain(const GroupPlan& plan) {
         }
         out += fmt::format("  barriers: {} places, {} if none were left out\n", plan.barrier_sites,
                            plan.barrier_sites_reference);
+        if (plan.forwarded_bytes > 0)
+            out += fmt::format("  {} bytes of staging are read where they come from\n", plan.forwarded_bytes);
+        if (plan.automatic_cooperative > 0)
+            out += fmt::format("  products that were element loops: {}\n", plan.automatic_cooperative);
+        if (plan.independent_subgroups) out += "  no simdgroup has to wait for another\n";
         out += fmt::format(
             "  searched: {} numbers of threads, {} realizations, {} partial plans, {} of them "
             "dominated\n",

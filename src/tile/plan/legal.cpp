@@ -38,6 +38,7 @@ class LegalReader {
             if (pass == "select-paths") selected = k;
         };
         INGOT_ASSIGN(placed, run_passes(w.kernel, options, plan, look));
+        for (const Refusal& r : plan.refusals) refuse(r.where, r.what, r.why);
         w.facts = workload_of(selected, options, costs_.assumed_dim);
         w.shared_bytes = uint64_t(plan.threadgroup_bytes);
         find_fragments(w, placed, plan);
@@ -172,13 +173,35 @@ class LegalReader {
 
 }  // namespace
 
+Kernel number_products(const Kernel& k) {
+    Kernel out = k;
+    uint32_t next = 0;
+    out.body = rebuild(out, Block(out.body), [&](Kernel& now, StmtId id, Block& b) {
+        if (now[id].op != StmtOp::kGemm) {
+            b.push_back(id);
+            return;
+        }
+        Stmt s = now[id];
+        s.product = ++next;
+        b.push_back(now.append(std::move(s)));
+    });
+    return out;
+}
+
 bool is_tensor_path(Path p) {
     return p == Path::kDirectCooperative || p == Path::kSharedCooperative;
 }
 
 PlanOptions switched(const PlanOptions& reference, const PlannerOptions& options) {
     PlanOptions o = reference;
+    o.form_products = options.map_gpu_cooperative_programs;
     o.bypass_staging = options.bypass_staging;
+    o.bounded_views = options.bounded_views;
+    o.bounded_stores = options.bounded_stores;
+    o.overwrite_accumulators = options.overwrite_accumulators;
+    o.fuse_epilogues = options.fuse_matrix_epilogues;
+    o.elide_independent_barriers =
+        options.elide_independent_subgroup_barriers && options.coalesce_group_barriers;
     o.pipeline_loops = options.pipeline_loops;
     o.pad_shared_rows = options.pad_shared_rows;
     o.coalesce_barriers = options.coalesce_group_barriers;

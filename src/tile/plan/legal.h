@@ -23,6 +23,8 @@ struct LegalPlans {
     std::set<std::pair<size_t, uint64_t>> dropped;  // realizations that the passes didn't confirm
 };
 
+// Products get numbers, which passes keep.
+Kernel number_products(const Kernel& k);
 bool is_tensor_path(Path p);
 // The reference way's options with the planner's switches.
 PlanOptions switched(const PlanOptions& reference, const PlannerOptions& options);

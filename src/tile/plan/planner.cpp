@@ -15,22 +15,6 @@ namespace {
 
 constexpr uint32_t kSimdLanes = 32;
 
-// Products get numbers, which passes keep.
-Kernel numbered(const Kernel& k) {
-    Kernel out = k;
-    uint32_t next = 0;
-    out.body = rebuild(out, Block(out.body), [&](Kernel& now, StmtId id, Block& b) {
-        if (now[id].op != StmtOp::kGemm) {
-            b.push_back(id);
-            return;
-        }
-        Stmt s = now[id];
-        s.product = ++next;
-        b.push_back(now.append(std::move(s)));
-    });
-    return out;
-}
-
 size_t barrier_sites(const Kernel& k) {
     size_t n = 0;
     walk(k, k.body, [&](StmtId id) { n += k[id].op == StmtOp::kBarrier; });
@@ -40,7 +24,7 @@ size_t barrier_sites(const Kernel& k) {
 class Planning {
   public:
     Planning(const Kernel& k, const PlanOptions& reference, const PlannerOptions& options, const Costs& costs)
-        : kernel_(numbered(k)), reference_(reference), options_(options), costs_(costs) {}
+        : kernel_(number_products(k)), reference_(reference), options_(options), costs_(costs) {}
 
     Result<PlannedKernel> run() {
         constexpr uint32_t kMostBatched = 16;
@@ -238,8 +222,14 @@ class Planning {
             return false;
         }
         out_.plan.barrier_sites = barrier_sites(*done);
+        out_.plan.forwarded_bytes = uint64_t(plan.forwarded_bytes);
+        out_.plan.automatic_cooperative = plan.formed_products;
+        out_.plan.independent_subgroups = plan.independent_simdgroups;
+        if (!plan.independent_simdgroups && options.elide_independent_barriers)
+            out_.plan.refused.push_back({kernel_.where(kernel_.loc), "barriers between simdgroups left out",
+                                         "the group isn't products of one part of a tensor alone"});
         PlanOptions fencing = options;
-        fencing.coalesce_barriers = false;
+        fencing.coalesce_barriers = fencing.elide_independent_barriers = false;
         if (const auto fenced = insert_barriers(without_barriers.kernel, fencing, without_barriers.plan))
             out_.plan.barrier_sites_reference = barrier_sites(*fenced);
         out_.kernel = w.kernel;

@@ -12,15 +12,22 @@
 namespace ingot::tile {
 
 // X(name, default, meaning): choices that the planner may make; switched off, it does without.
-#define INGOT_TILE_PLANNER_FLAGS(X)                                                         \
-    X(residency, true, "accumulators stay in registers over a loop")                        \
-    X(direct_accumulator_store, true, "accumulators go from registers to device memory")    \
-    X(bypass_staging, true, "products read tensors instead of tiles that only staged them") \
-    X(pipeline_loops, true, "pipelined loops copy steps ahead")                             \
-    X(pad_shared_rows, true, "rows of shared operands are padded")                          \
-    X(coalesce_group_barriers, true, "barriers only where accesses conflict")               \
-    X(admit_reference_division, true,                                                       \
-      "the reference way's division, where every rectangle is past the budget")             \
+#define INGOT_TILE_PLANNER_FLAGS(X)                                                           \
+    X(residency, true, "accumulators stay in registers over a loop")                          \
+    X(direct_accumulator_store, true, "accumulators go from registers to device memory")      \
+    X(bypass_staging, true, "products read tensors instead of tiles that only staged them")   \
+    X(bounded_views, true, "products read up to an edge what tiles would fill in past it")    \
+    X(bounded_stores, true, "accumulators go to device memory past an edge, too")             \
+    X(map_gpu_cooperative_programs, true, "element loops that sum products become products")  \
+    X(overwrite_accumulators, true, "a product after a fill with 0 stores instead of adding") \
+    X(fuse_matrix_epilogues, false, "tiles between element loops behind a product go")        \
+    X(pipeline_loops, true, "pipelined loops copy steps ahead")                               \
+    X(pad_shared_rows, true, "rows of shared operands are padded")                            \
+    X(coalesce_group_barriers, true, "barriers only where accesses conflict")                 \
+    X(elide_independent_subgroup_barriers, false,                                             \
+      "no barriers where the simdgroups of a group are proved independent")                   \
+    X(admit_reference_division, true,                                                         \
+      "the reference way's division, where every rectangle is past the budget")               \
     X(search_threads, false, "any number of threads instead of the program's")
 
 struct PlannerOptions {
@@ -76,6 +83,9 @@ struct GroupPlan {
     std::vector<std::string> assumed;  // sizes that weren't known
     SolverCounters counters;
     size_t barrier_sites_reference = 0, barrier_sites = 0;
+    uint64_t forwarded_bytes = 0;        // of tiles whose readers read what they were copied from
+    uint32_t automatic_cooperative = 0;  // products that were element loops
+    bool independent_subgroups = false;  // proved, whether barriers were elided for it or not
     uint32_t max_copy_batch = 1, batched_copies = 0;  // what was asked for, and copies that do so
 
     std::string cost_basis() const;  // of its products, joined by +

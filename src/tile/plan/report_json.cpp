@@ -62,6 +62,9 @@ std::string to_json(const GroupPlan& plan, const ReportTitle& title) {
         out["independent_elements"] = plan.work.independent_elements;
         out["group_barrier_sites"] = {{"before", plan.barrier_sites_reference},
                                       {"after", plan.barrier_sites}};
+        out["forwarded_bytes"] = plan.forwarded_bytes;
+        out["automatic_cooperative"] = plan.automatic_cooperative;
+        out["independent_subgroups"] = plan.independent_subgroups;
         out["search"] = {{"thread_counts", plan.counters.widths},
                          {"realizations", plan.counters.candidates},
                          {"partial_plans", plan.counters.states},

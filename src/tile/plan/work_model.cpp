@@ -90,7 +90,7 @@ Result<Features> features_of(CostBasis basis, const ProductWork& w, const Realiz
                                       : E,
                    stores = stays ? w.stores.value_or(recurrences) : E;
     if (r.accumulator == Accumulator::kDirect) {
-        f.direct_stores = double(total({U, V, stores}));
+        f.direct_stores = w.stored_by_elements ? 0 : double(total({U, V, stores}));
     } else {
         f.accumulator_transfers = double(total({U, V, loads})) + double(total({U, V, stores}));
     }

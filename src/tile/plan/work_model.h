@@ -37,7 +37,8 @@ struct ProductWork {
     // How often a group moves a whole accumulator that lives in registers: from shared memory, to it
     // (resident) or to device memory (direct). Where not given: once a recurrence each.
     std::optional<uint64_t> loads = {}, stores = {};
-    MeanExtent physical_k{0, 1};  // of the k; total 0: as k
+    bool stored_by_elements = false;  // a direct one isn't stored as matrices: an element loop takes it
+    MeanExtent physical_k{0, 1};      // of the k; total 0: as k
     bool overwrites = false;  // the first execution of each recurrence starts from +0, and it is the only one
     // Elements outside of products, among the group's, that are gone with a resident accumulator, and further
     // ones that are gone if it is stored directly.

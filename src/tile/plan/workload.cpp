@@ -9,11 +9,12 @@
 #include "tile/passes/accumulators.h"
 #include "tile/passes/paths.h"
 #include "tile/passes/rewrite.h"
+#include "tile/plan/legal.h"
 
 namespace ingot::tile {
 namespace {
 
-constexpr uint32_t kMatrixSide = 8;
+constexpr uint32_t kMatrixSide = 8, kOneOperation = 16;
 
 // Walks a kernel once with the number of times that each statement runs.
 class WorkloadReader {
@@ -104,6 +105,7 @@ class WorkloadReader {
         p.work.k = uint32_t((depth + kMatrixSide - 1) / kMatrixSide * kMatrixSide);
         p.work.executions = times;
         p.work.clears = s.clear;
+        p.work.overwrites = is_tensor_path(p.path) && s.clear && g.k > 0 && g.k <= kOneOperation;
         p.work.physical_k = g.k == 0 ? MeanExtent{depth, 1} : mean_inside(k_, a, k_dim, extents_);
         out_.products.push_back(std::move(p));
     }
@@ -133,9 +135,11 @@ class WorkloadReader {
         uint64_t stores = 0;
         for (const auto& [id, times] : times_) {
             const Stmt& s = k_[id];
-            if (s.op == StmtOp::kCopy && s.regions[1].buffer == c &&
-                k_[s.regions[0].buffer].scope == Scope::kGlobal)
-                stores += times;
+            if (s.op != StmtOp::kCopy || s.regions[1].buffer != c ||
+                k_[s.regions[0].buffer].scope != Scope::kGlobal)
+                continue;
+            stores += times;
+            if (p.not_direct.empty()) p.not_direct = why_not_bounded(s);
         }
         p.work.loads = 0;
         p.work.stores = stores;
@@ -144,8 +148,26 @@ class WorkloadReader {
         p.released_resident = stores == 0 ? bytes : 0;
     }
 
+    // Of a copy to a tensor.
+    std::string why_not_bounded(const Stmt& copy) const {
+        if (options_.bounded_stores) return {};
+        Domain domain(k_);
+        domain.bound_grid();
+        domain.bound_loops();
+        const Region& to = copy.regions[0];
+        for (size_t d = 0; d < to.offsets.size(); ++d) {
+            const auto span = to.keeps(d) ? constant_int(k_, to.sizes[d]) : std::optional<int64_t>(1);
+            if (!span || !domain.proves_non_negative(to.offsets[d]) ||
+                !domain.proves_within(to.offsets[d], *span, k_[to.buffer].shape[d]))
+                return fmt::format(
+                    "it may be stored past the edge of {}, and the option bounded_stores is off",
+                    k_[to.buffer].name);
+        }
+        return {};
+    }
+
     void shared(ProductFacts& p, uint64_t bytes) {
-        const AccumulatorProof proof = prove_accumulator(k_, p.stmt);
+        const AccumulatorProof proof = prove_accumulator(k_, p.stmt, options_.fuse_epilogues);
         p.not_resident = proof.not_resident;
         p.not_direct = proof.not_direct;
         if (!proof.not_resident.empty()) return;
@@ -157,9 +179,17 @@ class WorkloadReader {
             p.released_resident = bytes;
             p.work.resident_elements = 2 * size * p.work.executions;
         }
-        if (!proof.not_direct.empty()) return;
+        if (proof.published.valid()) {
+            p.released_resident = bytes;
+            p.work.resident_elements = size * p.work.executions;
+        }
+        if (p.not_direct.empty() && k_[proof.sink].op == StmtOp::kCopy)
+            p.not_direct = why_not_bounded(k_[proof.sink]);
+        if (!p.not_direct.empty()) return;
         p.released_direct = p.released_resident + bytes;
-        p.work.direct_elements = 2 * size * recurrences;
+        // An element loop stays, wherever it takes its elements from.
+        p.work.stored_by_elements = k_[proof.sink].op == StmtOp::kParallel;
+        p.work.direct_elements = (p.work.stored_by_elements ? 1 : 2) * size * recurrences;
     }
 
     const Kernel& k_;

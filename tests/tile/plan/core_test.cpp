@@ -273,7 +273,7 @@ TEST(Costs, BadFilesAreRefusedWithTheirLine) {
     EXPECT_EQ(refused("mpp_operation nan\n"), "x.costs:1: 'nan' for mpp_operation; a number is accepted");
     EXPECT_EQ(refused("mpp_operation 1x\n"), "x.costs:1: '1x' for mpp_operation; a number is accepted");
     EXPECT_EQ(refused("speed 1\n"), "x.costs:1: no cost is called 'speed'");
-    EXPECT_EQ(refused(good + "mpp_operation 1\n"), "x.costs:23: mpp_operation for the second time");
+    EXPECT_EQ(refused(good + "mpp_operation 1\n"), "x.costs:25: mpp_operation for the second time");
     EXPECT_EQ(refused(good.substr(good.find('\n') + 1)), "x.costs: no value for simdgroup_matrix_issue");
     EXPECT_EQ(refused("mpp_operation 1\nlike metal-m1\n"),
               "x.costs:2: 'like' after other lines; it comes first");

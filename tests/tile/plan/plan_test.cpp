@@ -21,11 +21,14 @@ constexpr bool PlannerOptions::* kFlags[] = {&PlannerOptions::enabled,
 #undef X
 };
 
-PlannerOptions random_options(std::mt19937& random, uint32_t max_threads) {
+PlannerOptions random_options(std::mt19937& random, const Kernel& k) {
+    constexpr uint32_t kMostThreads = 1024;
     PlannerOptions o;
     for (const auto flag : kFlags)
         if (random() % 3 == 0) o.*flag = !(o.*flag);
-    if (random() % 4 == 0) o.exact_threads = 32 * (1 + random() % (max_threads / 32));
+    if (random() % 4 == 0) o.exact_threads = 32 * (1 + random() % (kMostThreads / 32));
+    o.max_copy_batch = 1 + random() % 4;
+    if (k.grid.size() == 2 && random() % 2 == 0) o.traversal = Swizzle{SwizzleOrder(random() % 4), 2};
     constexpr uint32_t kBudgets[] = {64, 6, 16, 28, 128};
     o.fragment_budget = kBudgets[random() % std::size(kBudgets)];
     return o;
@@ -87,7 +90,7 @@ TEST_P(PlannedLibrary, RandomCombinationsKeepTheMeaning) {
     std::mt19937 random(uint32_t(GetParam().name.size() * 131 + size_t(GetParam().name[0])));
     constexpr int kCombinations = 16;  // of each of the library's kernels: more than 300 in all
     for (int i = 0; i < kCombinations; ++i)
-        expect_same(random_options(random, 1024), i % 2 == 0 ? "metal-m4" : "metal-m5");
+        expect_same(random_options(random, kernel_), i % 2 == 0 ? "metal-m4" : "metal-m5");
 }
 
 TEST_P(PlannedLibrary, WithoutPlannerTheTextIsTheReferenceWays) {
