@@ -163,13 +163,13 @@ class Kernel:
         return "\n".join(lines) + "\n"
 
 
-SIZE = 256
+SIZE, LARGE = 256, 512
 START = Kernel("add", (32,), (32,), (32,) * 3)
 KERNELS = [Kernel("add", (1 << 20,), (256,), (1 << 20,) * 3, in_opencl=True),
            Kernel("multiply", (SIZE, SIZE), (16, 16), (SIZE * SIZE,) * 3, size=SIZE, in_opencl=True),
            Kernel("reduce", (1 << 18,), (256,), (1 << 18, 1 << 10), local=1024, in_opencl=True),
-           Kernel("softmax", (256 * 64,), (256,), (64 * 4096,) * 2, size=4096),
-           Kernel("mul_mm", (SIZE // 32 * 128, SIZE // 32), (128,), (SIZE * SIZE,) * 3, size=SIZE)]
+           Kernel("softmax", (256 * 512,), (256,), (512 * 4096,) * 2, size=4096),
+           Kernel("mul_mm", (LARGE // 32 * 128, LARGE // 32), (128,), (LARGE * LARGE,) * 3, size=LARGE)]
 MODES = {"unwatched": [], "bounds": ["--check=bounds"], "default": ["--check"], "count": ["--count"]}
 
 

@@ -31,8 +31,9 @@ VECTOR_SAMPLE = 60
 # (tests/metal_conformance/checked.cpp).
 WATCHED_SAMPLE = 60
 WATCHED = {f"mlx26.{family}" for family in ("copy", "reduce", "argreduce", "norm", "softmax", "ternary", "random", "scan", "sort",
-                                            "unary", "binary")} | \
-          {f"ggml.{family}" for family in ("argsort", "get_rows", "glu", "norm", "pool", "rope", "softmax", "unary")}
+                                            "unary", "binary", "fft", "gemv", "recurrence", "attention")} | \
+          {f"ggml.{family}" for family in ("argsort", "attention", "convolution", "get_rows", "glu", "mul_mm", "mul_mv", "norm", "pool",
+                                           "recurrence", "rope", "set_rows", "softmax", "unary")}
 # What a process may take for each of its tests on average, so that one that never ends is a failure.
 SECONDS_A_TEST = 120
 # Kernels of ggml's sources by host name, without and with the macro of the tensor interface (mul_mm.metal alone).

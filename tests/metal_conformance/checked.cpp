@@ -35,6 +35,10 @@ constexpr KnownDefect kDefects[] = {
     {"steel_gemm_fused_nax_", FindingKind::kDifferentBarriers},
     {"affine_qmm_t_nax_", FindingKind::kDifferentBarriers},
     {"affine_gather_qmm_t_nax_", FindingKind::kDifferentBarriers},
+    // MLX's apply_epilogue_safe looks at the columns of what it adds, not at the rows: those past the last
+    // are
+    // read, for results that aren't stored.
+    {"steel_gemm_fused_", FindingKind::kBufferBounds},
     // MLX reads the scales of rows past the last.
     {"mxfp4_qmv_quad_", FindingKind::kBufferBounds},
     // MLX, in Apple's machine-independent code: threads that start past the row's end write their array at
@@ -47,8 +51,31 @@ constexpr KnownDefect kDefects[] = {
     {"", FindingKind::kUnusedBinding},
     // ggml: a simdgroup reads all of its rows, also those past the last, and stores what there is.
     {"kernel_mul_mv_", FindingKind::kBufferBounds},
+    // MLX: its one simdgroup hands sums from lane to lane through threadgroup memory, without a barrier.
+    {"gated_delta_fused_", FindingKind::kLockstep},
+    // MLX: threads of rows past the last return before the barriers of the others.
+    {"fft_mem_", FindingKind::kBarrierDivergence},
     // ggml reads four bytes of high bits, which lie at a multiple of 2, as one number.
     {"kernel_get_rows_q5_0", FindingKind::kMisaligned},
+    {"kernel_mul_mm_q5_0_", FindingKind::kMisaligned},
+    {"kernel_mul_mv_q5_0_", FindingKind::kMisaligned},
+    {"kernel_flash_attn_ext_q5_0_", FindingKind::kMisaligned},
+    {"kernel_flash_attn_ext_vec_q5_0_", FindingKind::kMisaligned},
+    // ggml: what a simdgroup keeps in its part of threadgroup memory is written again while only lockstep
+    // says
+    // that other lanes have read it.
+    {"kernel_flash_attn_ext_", FindingKind::kLockstep},
+    // ggml pads a head of 96 to 128: it reads what lies behind the last row of values, and results that
+    // nobody
+    // cleared, and multiplies the two for columns that it doesn't store.
+    {"kernel_flash_attn_ext_f16_dk96_", FindingKind::kBufferBounds},
+    {"kernel_flash_attn_ext_f16_dk96_", FindingKind::kUninitialisedThreadgroup},
+    // ggml clears more results of a head of 96 than there is memory for.
+    {"kernel_flash_attn_ext_vec_f16_dk96_", FindingKind::kThreadgroupBounds},
+    {"kernel_flash_attn_ext_vec_q4_0_dk96_", FindingKind::kThreadgroupBounds},
+    {"kernel_flash_attn_ext_vec_q8_0_dk96_", FindingKind::kThreadgroupBounds},
+    // ggml: all lanes read the row that the first one writes, and multiply it by 0.
+    {"kernel_solve_tri_", FindingKind::kLockstep},
     // ggml: the first simdgroup clears the maxima for the sums while others may still read them.
     {"kernel_soft_max_", FindingKind::kThreadgroupRace},
 };

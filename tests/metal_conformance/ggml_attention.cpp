@@ -205,7 +205,8 @@ void add_vector_attention(Cases& cases, const AttentionShape& s) {
                              {403, false},        {404, padded},       {405, false},
                              {420, blocks_a_row}, {421, blocks_a_row}, {422, int64_t{kSimdgroups}},
                              {423, int64_t{1}}};
-                         const int halves = (std::max(d, 128) + 4 * kCells + 2 * d) * kSimdgroups;
+                         const int padded_size = (d + 127) / 128 * 128,
+                                   halves = (3 * padded_size + 4 * kCells) * kSimdgroups;
                          session.kernel(name, constants)
                              .add(attention_arguments("flash_attn_ext_vec", s, a))
                              .add(a.q)

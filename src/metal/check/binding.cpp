@@ -15,6 +15,10 @@ class Binding final : public Listener {
     explicit Binding(Findings& findings) : findings_(findings) {}
 
     void launch_begins(const LaunchEvent& event) override;
+    bool is_quiet(const MemoryObject& object) const override {
+        return object.kind != ObjectKind::kBuffer || !overlaps_[object.slot];
+    }
+    bool hears_calls() const override { return false; }
     void access(const Access& access) override;
 
   private:

@@ -1,6 +1,7 @@
 #include "metal/check/observer.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ingot::metal::check {
 namespace {
@@ -20,10 +21,10 @@ void Observer::begin() {
     const std::vector<MemoryObject>& objects = kernel_.instrumentation.objects;
     block_counts_.assign(kernel_.instrumentation.num_blocks * launch_.group_threads.count(), 0);
     quiet_.assign(objects.size(), {});
-    is_quiet_.clear();
-    for (const MemoryObject& object : objects) {
-        is_quiet_.push_back(std::ranges::all_of(
-            listeners_, [&object](const Listener* listener) { return listener->is_quiet(object); }));
+    hearers_.assign(objects.size(), {});
+    for (size_t i = 0; i < objects.size(); ++i) {
+        std::ranges::copy_if(listeners_, std::back_inserter(hearers_[i]),
+                             [&](const Listener* listener) { return !listener->is_quiet(objects[i]); });
     }
     splits_ = !listeners_.empty() && std::ranges::all_of(listeners_, [](const Listener* listener) {
         return listener->fork() != nullptr;
@@ -109,7 +110,7 @@ void Observer::settle_quiet_ranges() {
     for (size_t i = 0; i < quiet_.size(); ++i) {
         const Region& region = regions_[i].object.kind == ObjectKind::kSomeThreadgroup ? arena_ : regions_[i];
         // Where the code doesn't say which buffer it means, there is no one range.
-        if (is_quiet_[i] && region.object.kind != ObjectKind::kSomeBuffer)
+        if (hearers_[i].empty() && region.object.kind != ObjectKind::kSomeBuffer)
             quiet_[i] = {.begin = region.begin, .size_bytes = region.size_bytes};
     }
 }
@@ -190,9 +191,10 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
     const uint64_t address = number(raw.address);
     const bool inside = region != nullptr && raw.size_bytes <= region->size_bytes &&
                         address - region->begin <= region->size_bytes - raw.size_bytes;
-    if (is_quiet_[site.object] && inside && address % site.align_bytes == 0 && site.kind != SiteKind::kCopy)
-        return true;
-    if (region == &stacks_) return true;
+    // Copies are of any size, which counters must hear of.
+    const bool is_right = inside && address % site.align_bytes == 0 && site.kind != SiteKind::kCopy;
+    const std::vector<Listener*>& hearers = is_right ? hearers_[site.object] : listeners_;
+    if (hearers.empty() || region == &stacks_) return true;
     const Site* seen = &site;
     if (region == &arena_ && site.space != MemorySpace::kThreadgroup) {
         in_arena_ = site;
@@ -211,7 +213,7 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                        .round = runs - 1,
                        .value_low = raw.value_low,
                        .value_high = raw.value_high};
-    for (Listener* listener : listeners_) listener->access(event);
+    for (Listener* listener : hearers) listener->access(event);
     return inside;
 }
 

@@ -69,7 +69,8 @@ class Observer final : public Monitor {
     std::vector<uint32_t> last_calls_;  // where each of them called something last
     std::vector<uint64_t> block_counts_;
     std::vector<fibers::QuietRange> quiet_;  // of the kernel's objects, by index
-    std::vector<bool> is_quiet_;             // likewise
+    // Likewise, who hears of accesses that are as they should be.
+    std::vector<std::vector<Listener*>> hearers_;
     GroupEvent group_{};
     bool splits_ = false;  // all listeners can be forked
     bool hears_calls_ = true;
