@@ -132,6 +132,7 @@ Result<void> bench(BenchFlags flags) {
 
     const auto format = std::ranges::find(kFormats, flags.output, &Format::name);
     fmt::print("{}", format->print(report));
+    print_profile(engine);
     return {};
 }
 

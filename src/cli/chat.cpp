@@ -156,7 +156,9 @@ Result<void> chat(const ChatFlags& flags) {
     INGOT_ASSIGN(LoadedModel model, load_model(flags.model));
     ChatSession session = open_chat(std::move(chat_template), model.tokenizer, variables);
     session.set_system(flags.system);
-    return Chat(flags, model, std::move(session), sampler).run();
+    const auto done = Chat(flags, model, std::move(session), sampler).run();
+    print_profile(*model.engine);
+    return done;
 }
 
 }  // namespace

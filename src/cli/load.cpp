@@ -27,6 +27,10 @@ Result<LoadedModel> load_model(const ModelFlags& flags) {
     return LoadedModel{std::move(engine), std::move(tokenizer)};
 }
 
+void print_profile(const Engine& engine) {
+    fmt::print(stderr, "{}", engine.stats().profile);
+}
+
 Result<std::string> read_text(const std::string& path) {
     if (path != "-") return read_text_file(path);
     std::string text;

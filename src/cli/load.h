@@ -21,6 +21,9 @@ struct LoadedModel {
 Result<std::unique_ptr<Engine>> load_engine(const ModelFlags& flags);
 Result<LoadedModel> load_model(const ModelFlags& flags);
 
+// What --profile asked for, on stderr.
+void print_profile(const Engine& engine);
+
 // The file, or stdin for "-". Trailing newlines are kept.
 Result<std::string> read_text(const std::string& path);
 

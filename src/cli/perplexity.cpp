@@ -35,6 +35,7 @@ Result<void> print_perplexity(PerplexityFlags flags) {
     bar.erase();
     fmt::print("perplexity: {:.4f} ± {:.4f} ({} chunks of {} tokens, {} scored)\n", result.value,
                result.deviation, result.chunks, options.context, result.scored_tokens);
+    print_profile(*model.engine);
     return {};
 }
 

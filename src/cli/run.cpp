@@ -51,22 +51,30 @@ std::string summary(const Generation& generation, const SamplerOptions& sampler)
     return text;
 }
 
-// How many tokens of the prompt a session file holds; the engine and the sampler then have them. A damaged
-// one is a message and a fresh start. The file will be written over, so that anything else is an error.
-Result<uint32_t> resume(Engine& engine, Sampler& sampler, const std::string& path,
-                        std::span<const TokenId> prompt) {
+// What a session file gave: how many tokens of the prompt, which the engine and the sampler then have, and
+// whether the file may be written over.
+struct Resumed {
+    uint32_t tokens = 0;
+    bool is_ours = true;
+};
+
+// A file that can't be used is a message and a fresh start. One that is no session, or somebody else's, stays
+// as it is.
+Result<Resumed> resume(Engine& engine, Sampler& sampler, const std::string& path,
+                       std::span<const TokenId> prompt) {
     // The last one is run in any case: its logits choose what follows.
     const auto held = engine.load_session(path, prompt.first(prompt.empty() ? 0 : prompt.size() - 1));
     if (!held) {
         const Error& error = held.error();
-        if (error.kind == ErrorKind::kNotFound) return 0;
-        if (error.kind != ErrorKind::kCorrupt)
-            return fail(error.kind, "{}; remove it or name another file", error.describe());
-        fmt::print(stderr, "ingot run: {}; starting afresh\n", error.describe());
-        return 0;
+        if (error.kind == ErrorKind::kNotFound) return Resumed{};
+        if (error.kind == ErrorKind::kIo) return Failure(error);
+        const bool is_ours = error.kind == ErrorKind::kCorrupt;
+        fmt::print(stderr, "ingot run: {}; starting afresh{}\n", error.describe(),
+                   is_ours ? "" : ", and nothing will be saved: remove it or name another file");
+        return Resumed{.is_ours = is_ours};
     }
     for (const TokenId token : prompt.first(*held)) sampler.accept(token);
-    return *held;
+    return Resumed{.tokens = *held};
 }
 
 Result<void> save(Engine& engine, const std::string& path, std::vector<TokenId> tokens,
@@ -90,23 +98,23 @@ Result<void> complete(const RunFlags& flags) {
     const Interrupt interrupt;
     GenerateOptions options = stream_to_stdout(flags.max_tokens, flags.sampling, interrupt);
     if (flags.shift) options.shift_keep = flags.keep;
-    uint32_t held = 0;
+    Resumed held;
     if (flags.session) {
         INGOT_ASSIGN(held, resume(*model.engine, sampler, *flags.session, prompt));
     }
     auto generated =
-        generate(*model.engine, model.tokenizer, sampler, std::span(prompt).subspan(held), options);
+        generate(*model.engine, model.tokenizer, sampler, std::span(prompt).subspan(held.tokens), options);
     if (!generated && generated.error().kind == ErrorKind::kLimit)
         generated.error().message += "; --ctx makes it larger";
     INGOT_ASSIGN(const Generation generation, std::move(generated));
     if (!generation.text.ends_with('\n')) std::fputc('\n', stdout);
     if (std::fflush(stdout) != 0) return fail(ErrorKind::kIo, "can't write the answer to standard output");
     if (!flags.quiet) {
-        if (held > 0) fmt::print(stderr, "session: {} of the prompt; ", tokens(held));
+        if (held.tokens > 0) fmt::print(stderr, "session: {} of the prompt; ", tokens(held.tokens));
         fmt::print(stderr, "{}\n", summary(generation, sampler_options));
     }
-    if (flags.model.engine.profile) fmt::print(stderr, "{}", model.engine->stats().profile);
-    if (flags.session) INGOT_TRY(save(*model.engine, *flags.session, prompt, generation));
+    print_profile(*model.engine);
+    if (flags.session && held.is_ours) INGOT_TRY(save(*model.engine, *flags.session, prompt, generation));
     if (generation.finish == FinishReason::kCancelled)
         return fail(ErrorKind::kCancelled, "stopped by Ctrl-C");
     return {};

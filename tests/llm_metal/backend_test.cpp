@@ -112,9 +112,9 @@ TEST_F(MetalTest, TrapTheStoreTouchesItsRowsAloneAndMakesTheBytesOfTheHost) {
         const auto metal = make_metal();
         const size_t row_bytes = kv::row_bytes(format.format, kWidth);
         expect_ok(metal->ensure_kv({&layer, 1}, format.format, 8));
-        std::vector<std::byte> expected(8 * row_bytes, std::byte{0xC2});
+        const std::vector<std::byte> untouched(8 * row_bytes, std::byte{0xC2});
         for (const KvSide side : {KvSide::kKey, KvSide::kValue})
-            expect_ok(metal->write_kv(0, side, 0, expected));
+            expect_ok(metal->write_kv(0, side, 0, untouched));
         Executor executor({metal.get()}, make, {.kv_cells = 8});
         std::vector<float> k = random_values(3 * kWidth, 3);
         std::fill_n(k.begin(), 32, 0.0f);  // a block of zeros
@@ -122,13 +122,17 @@ TEST_F(MetalTest, TrapTheStoreTouchesItsRowsAloneAndMakesTheBytesOfTheHost) {
         const std::vector<int32_t> cells = {6, 1, 2};
         expect_ok(executor.run({.tokens = 3, .kv_format = format.format},
                                std::vector<InputData>{{"k", k}, {"cells", cells}}));
-        for (size_t t = 0; t < 3; ++t) {
-            traits(types[size_t(format.format)])
-                .quantize(&k[t * kWidth], &expected[size_t(cells[t]) * row_bytes], kWidth);
+        std::vector<float> v = k;
+        for (float& value : v) value *= 2.0f;
+        for (const auto& [side, values] : {std::pair(KvSide::kKey, &k), {KvSide::kValue, &v}}) {
+            std::vector<std::byte> expected = untouched, rows(untouched.size());
+            for (size_t t = 0; t < 3; ++t) {
+                traits(types[size_t(format.format)])
+                    .quantize(&(*values)[t * kWidth], &expected[size_t(cells[t]) * row_bytes], kWidth);
+            }
+            expect_ok(metal->read_kv(0, side, 0, rows));
+            EXPECT_EQ(rows, expected);
         }
-        std::vector<std::byte> rows(expected.size());
-        expect_ok(metal->read_kv(0, KvSide::kKey, 0, rows));
-        EXPECT_EQ(rows, expected);
         EXPECT_EQ(metal->kernel_counts().at(fmt::format("kv_store_{}", format.name)), 1u);
     }
 }

@@ -91,7 +91,8 @@ class BarrierMutants : public MetalTest {
         }
     }
 
-    const WeightId matrix_ = weights_.add("m", 65, 96),
+    const WeightId matrix_ = weights_.add("m", 65, 96), half_ = weights_.add("h", 65, 96, QuantType::kF16),
+                   bfloat_ = weights_.add("b", 65, 96, QuantType::kBF16),
                    quantized_ = weights_.add("q", 65, 96, QuantType::kQ8_0);
 };
 
@@ -105,6 +106,8 @@ TEST_F(BarrierMutants, EachBarrierOfEachKernelIsMissedByTheCheckers) {
         {"rows", [&](Backend& b) { softmax(b); }},
         {"mat_mul_tile", [&](Backend& b) { product(b, quantized_); }},
         {"mat_mul_tile_f32", [&](Backend& b) { product(b, matrix_); }},
+        {"mat_mul_tile_f16", [&](Backend& b) { product(b, half_); }},
+        {"mat_mul_tile_bf16", [&](Backend& b) { product(b, bfloat_); }},
         // One threadgroup for all cells, so that a simdgroup has several blocks of them.
         {"attention", [&](Backend& b) { attention(b, 300, 1); }, {"attn.decode=classic"}},
         {"attention_tile", [&](Backend& b) { attention(b, 96, 20); }},

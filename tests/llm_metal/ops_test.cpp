@@ -35,7 +35,7 @@ TEST_F(MetalTest, OpsOfOneValueAreTheirDefinitions) {
     const UnaryCase cases[] = {
         {"silu", {5, 65}, [](auto& b, NodeId x) { return b.silu(x); }, kFloatBar},
         {"gelu", {5, 65}, [](auto& b, NodeId x) { return b.gelu(x); }, kFloatBar},
-        {"scale", {2, 3, 9}, [](auto& b, NodeId x) { return b.scale(x, -2.5f); }, 1e-7},
+        {"scale", {2, 3, 9}, [](auto& b, NodeId x) { return b.scale(x, -2.5f); }, kExact},
         {"softmax", {5, 65}, [](auto& b, NodeId x) { return b.softmax(x); }, kFloatBar},
         {"softmax", {3, 1}, [](auto& b, NodeId x) { return b.softmax(x); }, kFloatBar},
         {"softmax", {2, 1500}, [](auto& b, NodeId x) { return b.softmax(x); }, kFloatBar},
@@ -56,20 +56,25 @@ TEST_F(MetalTest, OpsOfOneValueAreTheirDefinitions) {
 }
 
 TEST_F(MetalTest, OpsOfTwoValuesAreTheirDefinitions) {
-    const std::pair<const char*, std::function<NodeId(GraphBuilder&, NodeId, NodeId)>> ops[] = {
-        {"add", [](auto& b, NodeId x, NodeId y) { return b.add(x, y); }},
-        {"mul", [](auto& b, NodeId x, NodeId y) { return b.mul(x, y); }},
-        {"swiglu", [](auto& b, NodeId x, NodeId y) { return b.swiglu(x, y); }},
-        {"geglu", [](auto& b, NodeId x, NodeId y) { return b.geglu(x, y); }},
+    struct BinaryCase {
+        const char* kernel;
+        std::function<NodeId(GraphBuilder&, NodeId, NodeId)> op;
+        double bar;
+    };
+    const BinaryCase ops[] = {
+        {"add", [](auto& b, NodeId x, NodeId y) { return b.add(x, y); }, kExact},
+        {"mul", [](auto& b, NodeId x, NodeId y) { return b.mul(x, y); }, kExact},
+        {"swiglu", [](auto& b, NodeId x, NodeId y) { return b.swiglu(x, y); }, kFloatBar},
+        {"geglu", [](auto& b, NodeId x, NodeId y) { return b.geglu(x, y); }, kFloatBar},
     };
     for (const Shape& shape : {Shape{1, 1}, Shape{3, 97}, Shape{2, 256}}) {
         const std::vector<float> x = random_values(shape.count(), 7), y = random_values(shape.count(), 8);
-        for (const auto& [kernel, op] : ops) {
+        for (const auto& [kernel, op, bar] : ops) {
             SCOPED_TRACE(fmt::format("{} of {}", kernel, to_string(shape)));
             compare(
                 {},
                 [&](GraphBuilder& b) { b.output(op(b, x_of(b, shape), b.input("y", DType::kF32, shape))); },
-                {{"x", x}, {"y", y}}, kFloatBar, {kernel});
+                {{"x", x}, {"y", y}}, bar, {kernel});
         }
     }
 }
@@ -200,8 +205,9 @@ class MetalAttention : public MetalTest, public ::testing::WithParamInterface<kv
             if (count == 0) continue;
             const size_t width = size_t(c.kv_heads) * c.head_dim;
             const std::vector<float> k = random_values(count * width, first + 1),
-                                     v = random_values(count * width, first + 2),
                                      q = random_values(count * size_t(c.heads) * c.head_dim, first + 3, 2.0f);
+            std::vector<float> v = random_values(count * width, first + 2);
+            if (planted_ && first == before) v[planted_->first * width] = planted_->second;
             const std::vector<int32_t> cells = iota(int32_t(first), count);
             expect_ok(
                 executor.run({.tokens = count, .kv_format = GetParam()},
@@ -215,6 +221,9 @@ class MetalAttention : public MetalTest, public ::testing::WithParamInterface<kv
     std::string kernel(std::string_view family) const {
         return fmt::format("attention_{}_{}", family, kv::traits(GetParam()).name);
     }
+
+    // The first value of a token's row, counted from those that attend.
+    std::optional<std::pair<size_t, float>> planted_;
 };
 
 TEST_P(MetalAttention, EveryHeadSizeGroupingAndCacheLength) {
@@ -242,6 +251,28 @@ TEST_P(MetalAttention, EveryHeadSizeGroupingAndCacheLength) {
     }
 }
 
+// 0 times what isn't finite is no number: weights that hide a cell don't hide it from a matrix product.
+TEST_P(MetalAttention, TrapAnInfiniteValueStaysWithTheRowsThatSeeIt) {
+    const AttentionCase c{4, 2, 32};
+    constexpr uint32_t kTokens = 20, kBefore = 50, kBroken = 7;
+    // Past what a half holds, so the scale of q8_0 too.
+    planted_ = {kBroken, GetParam() == kv::Format::kF32 ? INFINITY : 1e30f};
+    for (const char* path : {"attn.prefill=flash", "attn.prefill=classic"}) {
+        SCOPED_TRACE(path);
+        const auto metal = make_metal({.kernels = value_of(mtl::parse_kernel_options({path}))});
+        ReferenceBackend reference;
+        const std::vector<float> actual = attend(*metal, c, kBefore, kTokens),
+                                 expected = attend(reference, c, kBefore, kTokens);
+        const size_t row = size_t(c.heads) * c.head_dim;
+        const auto rows = [&](const std::vector<float>& of) {
+            return std::vector<float>(of.begin(), of.begin() + ptrdiff_t(kBroken * row));
+        };
+        EXPECT_LE(relative_difference(rows(actual), rows(expected)), kFloatBar);
+        for (size_t token = kBroken; token < kTokens; ++token)
+            EXPECT_FALSE(std::isfinite(actual[token * row])) << token;
+    }
+}
+
 TEST_P(MetalAttention, MoreCellsThanGroupsShare) {
     const AttentionCase c{2, 1, 64};
     for (const uint32_t before : {127u, 128u, 255u, 600u}) {
@@ -249,6 +280,8 @@ TEST_P(MetalAttention, MoreCellsThanGroupsShare) {
         ReferenceBackend reference;
         EXPECT_LE(relative_difference(attend(*metal, c, before, 1), attend(reference, c, before, 1)),
                   kFloatBar);
+        EXPECT_TRUE(metal->kernel_counts().contains(kernel("decode")));
+        EXPECT_EQ(metal->kernel_counts().contains("attention_combine"), before >= 128);
     }
 }
 
@@ -259,6 +292,7 @@ TEST_P(MetalAttention, SlidingWindowsAndCappedScores) {
             ReferenceBackend reference;
             EXPECT_LE(relative_difference(attend(*metal, c, 50, tokens), attend(reference, c, 50, tokens)),
                       kFloatBar);
+            EXPECT_TRUE(metal->kernel_counts().contains(kernel(tokens == 1 ? "decode" : "tile")));
         }
     }
 }
@@ -327,6 +361,50 @@ TEST_F(MetalTest, FusedFfnIsTheChainItReplacesBitForBit) {
             EXPECT_EQ(chain->kernel_counts(),
                       (Counts{{"mat_mul_one_" + name, 2}, {silu ? "silu" : "gelu", 1}, {"mul", 1}}));
         }
+    }
+}
+
+TEST_F(MetalTest, FusedQkvOfEveryTypeIsTheChainItReplacesBitForBit) {
+    constexpr uint32_t kHeads = 4, kKvHeads = 2, kDim = 64, kCols = 256;
+    for (const mtl::WeightFormat& format : mtl::kWeightFormats) {
+        const std::string name(format.name);
+        SCOPED_TRACE(name);
+        const WeightId q = weights_.add("q " + name, kHeads * kDim, kCols, format.type),
+                       k = weights_.add("k " + name, kKvHeads * kDim, kCols, format.type),
+                       v = weights_.add("v " + name, kKvHeads * kDim, kCols, format.type);
+        const auto make = [&](const GraphParams& p) {
+            GraphBuilder b(p, weights_.table());
+            const NodeId in = x_of(b, {1, kCols});
+            const auto heads = [&](WeightId w, uint32_t count) {
+                return b.split_heads(b.mat_mul(w, in), count, kDim);
+            };
+            const NodeId queries = b.rope(heads(q, kHeads), b.positions(), {.dims = kDim}),
+                         keys = b.rope(heads(k, kKvHeads), b.positions(), {.dims = kDim});
+            b.kv_store(0, keys, heads(v, kKvHeads));
+            b.output(b.attention(queries, 0, {kHeads, kKvHeads, kDim, 0.125f}));
+            return std::move(b).finish();
+        };
+        // With two cells the result depends on queries, keys and values.
+        const auto run = [&](Backend& backend, const GraphParams& params) {
+            Executor executor({&backend}, make, {.kv_cells = 4});
+            std::vector<float> last;
+            for (const int32_t step : {0, 1}) {
+                const std::vector<float> x = random_values(kCols, uint32_t(4 + step));
+                const std::vector<int32_t> cell = {step}, position = {step};
+                expect_ok(executor.run(
+                    params, std::vector<InputData>{{"x", x}, {"cells", cell}, {"positions", position}}));
+                const auto out = value_of(executor.output());
+                last.assign(out.begin(), out.end());
+            }
+            return last;
+        };
+        const auto fused = make_metal(), chain = make_metal();
+        GraphParams params{.kv_format = kv::Format::kF32};
+        const std::vector<float> actual = run(*fused, params);
+        EXPECT_EQ(fused->kernel_counts().at("qkv_one_" + name), 2u);
+        params.fuse = {.glu = false, .qkv = false, .ffn = false};
+        EXPECT_EQ(actual, run(*chain, params));
+        EXPECT_EQ(chain->kernel_counts().at("mat_mul_one_" + name), 6u);
     }
 }
 

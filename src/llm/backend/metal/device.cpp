@@ -54,6 +54,7 @@ Result<NS::SharedPtr<MTL::Function>> Device::function(const KernelId& kernel) {
     const auto constants = NS::TransferPtr(MTL::FunctionConstantValues::alloc()->init());
     if (traits(kernel.family).head_sized) {
         constants->setConstantValue(&kernel.head_dim, MTL::DataTypeUInt, NS::UInteger(0));
+        constants->setConstantValue(&kernel.heads, MTL::DataTypeUInt, NS::UInteger(1));
     }
     NS::Error* error = nullptr;
     auto made = NS::TransferPtr(from->newFunction(text(kernel.function()), constants.get(), &error));

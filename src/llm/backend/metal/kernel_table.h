@@ -94,11 +94,13 @@ inline constexpr std::array kWeightFormats = {
 // nullptr: no kernel reads the type.
 const WeightFormat* weight_format(QuantType type);
 
-// One kernel: a family and, for a typed one, the type; for a head-sized one the head size.
+// One kernel: a family and, for a typed one, the type; for a head-sized one the head size; for those that take several
+// heads together how many.
 struct KernelId {
     Family family;
     std::string_view type = {};  // as function names spell it
     uint32_t head_dim = 0;
+    uint32_t heads = 0;
     auto operator<=>(const KernelId&) const = default;
 
     std::string function() const;  // "mat_mul_one_q4_0"

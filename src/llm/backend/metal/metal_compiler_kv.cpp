@@ -14,6 +14,13 @@ constexpr uint32_t kCellsPerChunk = 128, kCellsPerSplit = 32, kMaxChunks = 16;
 // The tiles of kernels/attention_tile.metal.
 constexpr uint32_t kAttnTileTokens = 8, kAttnTilesOfGroup = 4;
 
+// How many heads of a KV head kernels/attention.metal takes together, at most 4.
+uint32_t heads_together(const AttentionArgs& args) {
+    uint32_t together = 4;
+    while (args.heads / args.kv_heads % together != 0) --together;
+    return together;
+}
+
 }  // namespace
 
 Result<const KvRegion*> Compiler::region(uint32_t layer, uint32_t kv_heads, uint32_t head_dim) const {
@@ -123,10 +130,12 @@ Result<void> Compiler::attention() {
                                groups((tiles + kAttnTilesOfGroup - 1) / kAttnTilesOfGroup, p.kv_heads)));
             return {};
         }
-        case AttentionRoute::kClassic:
-            INGOT_TRY(
-                dispatch({Family::kAttnClassic, format, p.head_dim}, buffers, args, groups(p.heads, tokens)));
+        case AttentionRoute::kClassic: {
+            const uint32_t together = heads_together(args);
+            INGOT_TRY(dispatch({Family::kAttnClassic, format, p.head_dim, together}, buffers, args,
+                               groups(p.heads / together, tokens)));
             return {};
+        }
         case AttentionRoute::kDecode:
             return decode_attention(buffers, args, seen, format, p.head_dim);
     }
@@ -140,22 +149,23 @@ Result<void> Compiler::decode_attention(const std::vector<Bound>& buffers, Atten
     std::vector<Bound> chunked = buffers;
     const Bound partials = scratch(size_t(args.heads) * kMaxChunks * (head_dim + 2));
     chunked.back() = partials;
-    INGOT_ASSIGN(const size_t whole,
-                 dispatch({Family::kAttnDecode, format, head_dim}, buffers, args, groups(0)));
-    INGOT_ASSIGN(const size_t shared,
-                 dispatch({Family::kAttnDecode, format, head_dim}, chunked, args, groups(0)));
+    const uint32_t together = heads_together(args);
+    const KernelId decode{Family::kAttnDecode, format, head_dim, together};
+    INGOT_ASSIGN(const size_t whole, dispatch(decode, buffers, args, groups(0)));
+    INGOT_ASSIGN(const size_t shared, dispatch(decode, chunked, args, groups(0)));
     INGOT_ASSIGN(const size_t combine,
                  dispatch({Family::kAttnCombine, {}, head_dim}, {partials, out()}, args, groups(0)));
     const bool split = backend_.options().attn_decode == AttnDecodeChoice::kSplit;
     const uint32_t fewest = split ? 2 : 1, cells_of_chunk = split ? kCellsPerSplit : kCellsPerChunk;
     program_->prologue_.push_back([&steps = program_->steps_, whole, shared, combine, args, seen, fewest,
-                                   cells_of_chunk]() mutable -> Result<void> {
+                                   cells_of_chunk, together]() mutable -> Result<void> {
         uint32_t cells_seen = 0;
         for (const CellSpan& span : seen.spans) cells_seen += span.end - span.begin;
         args.chunks = std::clamp((cells_seen + cells_of_chunk - 1) / cells_of_chunk, fewest, kMaxChunks);
         const bool one = args.chunks == 1;
-        steps[whole].dispatch.grid = MTL::Size(one ? args.heads : 0, 1, 1);
-        steps[shared].dispatch.grid = MTL::Size(one ? 0 : args.heads, 1, args.chunks);
+        const uint32_t head_groups = args.heads / together;
+        steps[whole].dispatch.grid = MTL::Size(one ? head_groups : 0, 1, 1);
+        steps[shared].dispatch.grid = MTL::Size(one ? 0 : head_groups, 1, args.chunks);
         steps[combine].dispatch.grid = MTL::Size(one ? 0 : args.heads, 1, 1);
         for (const size_t step : {shared, combine}) {
             std::memcpy(steps[step].dispatch.bytes.data(), &args, sizeof args);

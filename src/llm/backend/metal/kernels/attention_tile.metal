@@ -42,13 +42,31 @@ inline bool sees(device const uint2* spans, uint count, uint cell) {
 
 // Cells [begin, end) of a head's slice, zeros behind them and behind the head.
 template <typename Kv>
-inline void stage_cells(threadgroup float4* staged, device const uchar* cells, uint begin, uint end, uint cell_bytes,
-                        uint first, uint slice, uint thread_index) {
+inline float4 staged_vector(device const uchar* cells, uint begin, uint end, uint cell_bytes, uint first, uint slice,
+                            uint i) {
+    const uint cell = begin + i / kSliceVectors, vector = slice * kSliceVectors + i % kSliceVectors;
+    return cell < end && vector < kHeadDim / 4 ? Kv::load4(cells + size_t(cell) * cell_bytes, first / 4 + vector)
+                                               : float4(0.0f);
+}
+
+template <typename Kv>
+inline void stage_keys(threadgroup float4* staged, device const uchar* cells, uint begin, uint end, uint cell_bytes,
+                       uint first, uint slice, uint thread_index) {
+    for (uint i = thread_index; i < kBlock * kSliceVectors; i += kThreads)
+        staged[i] = staged_vector<Kv>(cells, begin, end, cell_bytes, first, slice, i);
+}
+
+// A value that is infinite or no number would reach rows that don't see its cell, as 0 times itself. It is staged as
+// 0, and its cell is marked.
+template <typename Kv>
+inline void stage_values(threadgroup float4* staged, threadgroup atomic_uint* broken, device const uchar* cells,
+                         uint begin, uint end, uint cell_bytes, uint first, uint slice, uint thread_index) {
+    constexpr uint kExponent = 0x7f800000;
     for (uint i = thread_index; i < kBlock * kSliceVectors; i += kThreads) {
-        const uint cell = begin + i / kSliceVectors, vector = slice * kSliceVectors + i % kSliceVectors;
-        staged[i] = cell < end && vector < kHeadDim / 4
-                        ? Kv::load4(cells + size_t(cell) * cell_bytes, first / 4 + vector)
-                        : float4(0.0f);
+        const float4 value = staged_vector<Kv>(cells, begin, end, cell_bytes, first, slice, i);
+        const bool4 bad = (as_type<uint4>(value) & kExponent) == kExponent;
+        if (any(bad)) atomic_store_explicit(&broken[i / kSliceVectors], 1u, memory_order_relaxed);
+        staged[i] = select(value, float4(0.0f), bad);
     }
 }
 
@@ -85,6 +103,7 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
     threadgroup float4 queries4[kTiles * kTileRows * kSliceVectors];    // [rows][slice]
     threadgroup float scores_of[kTiles * kTileRows * kBlock];           // a simdgroup's own [rows][cells]
     threadgroup float diagonals[kTiles * 64];
+    threadgroup atomic_uint broken[kBlock];  // cells with a value that isn't finite
     threadgroup const float* staged = (threadgroup const float*)staged4;
     threadgroup const float* queries = (threadgroup const float*)queries4 + simdgroup * kTileRows * kSlice;
     threadgroup float* scores = scores_of + simdgroup * kTileRows * kBlock;
@@ -109,6 +128,7 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
     device const uint2* my_spans = spans + min(my_token, args.tokens - 1) * count;
     float largest = kNoScore, sum = 0.0f;
     bool has_result = false;
+    bool sees_broken = false;  // this lane's cells of its row
     simdgroup_float8x8 result[kMaxHeadDim / 8];
     for (uint i = 0; i < slices * 4; ++i) result[i] = make_filled_simdgroup_matrix<float, 8>(0.0f);
 
@@ -121,7 +141,7 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
         simdgroup_float8x8 products[kBlock / 8];
         for (uint c = 0; c < kBlock / 8; ++c) products[c] = make_filled_simdgroup_matrix<float, 8>(0.0f);
         for (uint slice = 0; slice < slices; ++slice) {
-            stage_cells<Kv>(staged4, k, begin, end, args.cell_bytes, first, slice, thread_index);
+            stage_keys<Kv>(staged4, k, begin, end, args.cell_bytes, first, slice, thread_index);
             for (uint i = thread_index; i < kTiles * kTileRows * kSliceVectors; i += kThreads) {
                 const Row row = row_of(i / kSliceVectors, first_tile, kv_head, args);
                 const uint vector = slice * kSliceVectors + i % kSliceVectors;
@@ -131,6 +151,8 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
                 queries4[i] = inside ? from[vector] : float4(0.0f);
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
+            if (slice == 0 && thread_index < kBlock)
+                atomic_store_explicit(&broken[thread_index], 0u, memory_order_relaxed);
             for (uint i = 0; i < kSlice; i += 8) {
                 simdgroup_float8x8 rows;
                 simdgroup_load(rows, queries + i, kSlice);
@@ -175,7 +197,7 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
         has_result = true;
 
         for (uint slice = 0; slice < slices; ++slice) {
-            stage_cells<Kv>(staged4, v, begin, end, args.cell_bytes, first, slice, thread_index);
+            stage_values<Kv>(staged4, broken, v, begin, end, args.cell_bytes, first, slice, thread_index);
             threadgroup_barrier(mem_flags::mem_threadgroup);
             for (uint c = 0; c < kBlock; c += 8) {
                 simdgroup_float8x8 weights;
@@ -188,9 +210,14 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
         }
+        for (uint cell = lane % 4; cell < kBlock; cell += 4) {
+            const bool is_broken = atomic_load_explicit(&broken[cell], memory_order_relaxed) != 0;
+            sees_broken |= is_broken && scores[my_row * kBlock + cell] != 0.0f;
+        }
     }
 
-    const float inverse = 1.0f / sum;
+    const bool lost = max_of_row(sees_broken ? 1.0f : 0.0f) != 0.0f;
+    const float inverse = lost ? as_type<float>(0x7fc00000) : 1.0f / sum;  // no number
     const Row row = row_of(simdgroup * kTileRows + my_row, first_tile, kv_head, args);
     for (uint slice = 0; slice < slices; ++slice) {
         simdgroup_barrier(mem_flags::mem_threadgroup);
