@@ -216,6 +216,8 @@ def main() -> int:
         check_sources(arguments.program, macro, 0 if arguments.all else SOURCES_SAMPLE, generator, counts)
     corpora = ["mlx26", "mlx14", "mlxsource", "both", "ggml"] + (["torch0", "torch1"] if arguments.all else [])
     check_tests(arguments.tests, corpora, "fibers", 0 if arguments.all else TESTS_SAMPLE, generator, counts)
+    # The engine's kernels beside ggml's: every row, always.
+    check_tests(arguments.tests, ["beside"], "fibers", 0, generator, counts)
     # One door is enough here, and what only compiles was compiled.
     once = [corpus for corpus in corpora if corpus not in ("mlxsource", "both")]
     check_tests(arguments.tests, once, "vector", 0 if arguments.all else VECTOR_SAMPLE, generator, counts)

@@ -86,15 +86,31 @@ bool is_known_defect(const check::Finding& finding) {
     });
 }
 
+CountedRuns* counted_runs = nullptr;
+
 }  // namespace
+
+CountedRuns::CountedRuns() {
+    counted_runs = this;
+}
+
+CountedRuns::~CountedRuns() {
+    counted_runs = nullptr;
+}
 
 CompileOptions options_of_runs() {
     CompileOptions options;
-    options.instrument = !checkers_of_runs().empty();
+    options.instrument = counted_runs != nullptr || !checkers_of_runs().empty();
+    if (counted_runs != nullptr) options.executor = ExecutorKind::kFibers;
     return options;
 }
 
 Result<LaunchReport> run_or_check(Executor& executor, const Kernel& kernel, const Launch& launch) {
+    if (counted_runs != nullptr) {
+        INGOT_ASSIGN(count::Counts counts, count::run_counted(executor, kernel, launch));
+        counted_runs->launches_.push_back(std::move(counts));
+        return LaunchReport{};
+    }
     if (kernel.instrumentation.empty()) return executor.run(kernel, launch);
     check::Request request;
     INGOT_ASSIGN(request.checkers, check::parse_checkers(checkers_of_runs()));

@@ -1,6 +1,11 @@
 // ggml's matrix products for every storage type, and its copies of rows. Names are FILE/KERNEL, FILE being a
 // source of the package.
-#include "metal_conformance/ggml_support.h"
+#include <algorithm>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "metal_conformance/ggml_kernels.h"
 #include "metal_conformance/tables.h"
 
 namespace ingot::metal::conformance {
@@ -33,8 +38,32 @@ bool is_plain(const std::string& type) {
     return ggml_block_size(type) == 1;
 }
 
-// out[n][m] = x[n][k] * w[m][k].
-std::vector<double> ggml_product(const Array& x, const QuantRows& w, int m, int n, int k) {
+// The fields that the argument structs of both kinds of products share.
+std::vector<std::pair<std::string, double>> product_arguments(const QuantRows& w, const ProductSize& size) {
+    const double row = double(w.row_bytes), all = row * size.m, x_row = 4.0 * size.k, x_all = x_row * size.n;
+    return {{"ne00", size.k}, {"ne02", 1},     {"nb01", row},   {"nb02", all},   {"nb03", all},
+            {"ne12", 1},      {"nb10", 4},     {"nb11", x_row}, {"nb12", x_all}, {"nb13", x_all},
+            {"ne0", size.m},  {"ne1", size.n}, {"r2", 1},       {"r3", 1}};
+}
+
+const MatrixRow& matrix_row(const std::string& type) {
+    const auto found = std::ranges::find(kMatrixRows, type, &MatrixRow::type);
+    EXPECT_NE(std::end(kMatrixRows), found) << type;
+    return *found;
+}
+
+}  // namespace
+
+std::string vector_product_kernel(const std::string& type) {
+    return "mul_mv/kernel_mul_mv_" + type + "_f32" + (is_plain(type) ? "_4" : "");
+}
+
+std::string matrix_product_kernel(const std::string& type) {
+    return "mul_mm/kernel_mul_mm_" + type + "_f32";
+}
+
+std::vector<double> product_reference(const QuantRows& w, const Array& x, const ProductSize& size) {
+    const auto [m, n, k] = size;
     std::vector<double> out(size_t(n) * m);
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < m; ++j) {
@@ -45,92 +74,76 @@ std::vector<double> ggml_product(const Array& x, const QuantRows& w, int m, int 
     return out;
 }
 
+Array run_vector_product(Session& session, QuantRows& w, Array& x, const ProductSize& size) {
+    const MatrixRow& row = matrix_row(w.type);
+    const bool plain = is_plain(w.type), split = row.split_rows != 0 && size.k < 1024;
+    const int rows = split ? row.split_rows : row.rows_a_simdgroup;
+    auto fields = product_arguments(w, size);
+    for (const auto& [name, value] : {std::pair("ne01", double(size.m)),
+                                      {"nb00", ggml_block_bytes(w.type)},
+                                      {"ne11", size.n},
+                                      {"nr0", rows}})
+        fields.emplace_back(name, value);
+    // f32, f16, bf16 and q8_0 share rows between their simdgroups; the others have rows each.
+    const bool shared = plain || w.type == "q8_0";
+    const int rows_a_group = rows * (shared ? 1 : row.simdgroups);
+    Array y(kF32, size_t(size.n) * size.m);
+    session
+        .kernel(vector_product_kernel(w.type), {{600, int64_t(row.simdgroups)},
+                                                {601, int64_t{4}},
+                                                {602, int64_t{1}},
+                                                {603, int64_t{1}},
+                                                {604, int64_t{1}},
+                                                {605, split}})
+        .add(ggml_arguments("mul_mv", fields))
+        .add(w.blocks)
+        .add(x)
+        .add(y)
+        .threadgroup(0, row.vector_memory + 16)
+        .groups({uint32_t((size.m + rows_a_group - 1) / rows_a_group), uint32_t(size.n), 1},
+                {32, uint32_t(row.simdgroups), 1});
+    return y;
+}
+
+Array run_matrix_product(Session& session, QuantRows& w, Array& x, const ProductSize& size) {
+    Array y(kF32, size_t(size.n) * size.m);
+    // Sizes that are no multiple of a tile take the form that checks its bounds.
+    session
+        .kernel(matrix_product_kernel(w.type), {{700, false},
+                                                {701, size.m % 64 != 0 || size.n % 32 != 0},
+                                                {702, int64_t{1}},
+                                                {703, int64_t{1}},
+                                                {704, int64_t{1}},
+                                                {705, int64_t{1}},
+                                                {706, false}})
+        .add(ggml_arguments("mul_mm", product_arguments(w, size)))
+        .add(w.blocks)
+        .add(x)
+        .add(y)
+        .threadgroup(0, 8192)
+        .groups({uint32_t((size.n + 31) / 32), uint32_t((size.m + 63) / 64), 1}, {128, 1, 1});
+    return y;
+}
+
+namespace {
+
 void add_vector_product(Cases& cases, const MatrixRow& row, int k) {
-    const bool plain = is_plain(row.type), split = row.split_rows != 0 && k < 1024;
-    const std::string name = std::string("mul_mv/kernel_mul_mv_") + row.type + "_f32" + (plain ? "_4" : "");
-    cases.push_back({"mul_mv", name, std::to_string(k), [=](Session& session) {
-                         const int m = 66, n = 2, rows = split ? row.split_rows : row.rows_a_simdgroup;
+    cases.push_back({"mul_mv", vector_product_kernel(row.type), std::to_string(k), [=](Session& session) {
+                         constexpr int m = 66, n = 2;
                          QuantRows w(row.type, m, k, 1);
-                         Array x = random_array(kF32, n * k, 2), y(kF32, n * m);
-                         const double nb1 = double(w.row_bytes), all = nb1 * m;
-                         const auto arguments =
-                             ggml_arguments("mul_mv", {{"ne00", k},
-                                                       {"ne01", m},
-                                                       {"ne02", 1},
-                                                       {"nb00", ggml_block_bytes(row.type)},
-                                                       {"nb01", nb1},
-                                                       {"nb02", all},
-                                                       {"nb03", all},
-                                                       {"ne10", k},
-                                                       {"ne11", n},
-                                                       {"ne12", 1},
-                                                       {"nb10", 4},
-                                                       {"nb11", 4 * k},
-                                                       {"nb12", 4 * k * n},
-                                                       {"nb13", 4 * k * n},
-                                                       {"ne0", m},
-                                                       {"ne1", n},
-                                                       {"nr0", rows},
-                                                       {"r2", 1},
-                                                       {"r3", 1}});
-                         // f32, f16, bf16 and q8_0 share rows between their simdgroups; the others have rows
-                         // each.
-                         const bool shared = plain || std::string(row.type) == "q8_0";
-                         const int rows_a_group = rows * (shared ? 1 : row.simdgroups);
-                         session
-                             .kernel(name, {{600, int64_t(row.simdgroups)},
-                                            {601, int64_t{4}},
-                                            {602, int64_t{1}},
-                                            {603, int64_t{1}},
-                                            {604, int64_t{1}},
-                                            {605, split}})
-                             .add(arguments)
-                             .add(w.blocks)
-                             .add(x)
-                             .add(y)
-                             .threadgroup(0, row.vector_memory + 16)
-                             .groups({uint32_t((m + rows_a_group - 1) / rows_a_group), n, 1},
-                                     {32, uint32_t(row.simdgroups), 1});
-                         session.near(y, ggml_product(x, w, m, n, k), kProductTolerance);
+                         Array x = random_array(kF32, n * k, 2);
+                         session.near(run_vector_product(session, w, x, {m, n, k}),
+                                      product_reference(w, x, {m, n, k}), kProductTolerance);
                      }});
 }
 
 void add_matrix_product(Cases& cases, const MatrixRow& row) {
-    const std::string name = std::string("mul_mm/kernel_mul_mm_") + row.type + "_f32";
-    cases.push_back({"mul_mm", name, "", [=](Session& session) {
-                         const int m = 70, k = 256, n = 33;
+    cases.push_back({"mul_mm", matrix_product_kernel(row.type), "", [=](Session& session) {
+                         constexpr int m = 70, n = 33, k = 256;
                          QuantRows w(row.type, m, k, 3);
-                         Array x = random_array(kF32, n * k, 4), y(kF32, n * m);
-                         const double nb1 = double(w.row_bytes), all = nb1 * m;
-                         const auto arguments = ggml_arguments("mul_mm", {{"ne00", k},
-                                                                          {"ne02", 1},
-                                                                          {"nb01", nb1},
-                                                                          {"nb02", all},
-                                                                          {"nb03", all},
-                                                                          {"ne12", 1},
-                                                                          {"nb10", 4},
-                                                                          {"nb11", 4 * k},
-                                                                          {"nb12", 4 * k * n},
-                                                                          {"nb13", 4 * k * n},
-                                                                          {"ne0", m},
-                                                                          {"ne1", n},
-                                                                          {"r2", 1},
-                                                                          {"r3", 1}});
-                         session
-                             .kernel(name, {{700, false},
-                                            {701, true},
-                                            {702, int64_t{1}},
-                                            {703, int64_t{1}},
-                                            {704, int64_t{1}},
-                                            {705, int64_t{1}},
-                                            {706, false}})
-                             .add(arguments)
-                             .add(w.blocks)
-                             .add(x)
-                             .add(y)
-                             .threadgroup(0, 8192)
-                             .groups({(n + 31) / 32, (m + 63) / 64, 1}, {128, 1, 1});
-                         session.near(y, ggml_product(x, w, m, n, k), kHalfTolerance);
+                         Array x = random_array(kF32, n * k, 4);
+                         session.near(run_matrix_product(session, w, x, {m, n, k}),
+                                      product_reference(w, x, {m, n, k}), kHalfTolerance);
                      }});
 }
 

@@ -94,9 +94,9 @@ void register_list(Corpus& corpus) {
     }
 }
 
-void register_cases(Corpus& corpus, const Cases& cases) {
+void register_cases(Corpus& corpus, const Cases& cases, std::string_view prefix = {}) {
     for (const Case& one : cases) {
-        const std::string suite = std::string(corpus.name()) + "." + one.family;
+        const std::string suite = std::string(prefix.empty() ? corpus.name() : prefix) + "." + one.family;
         const std::string name = one.kernel + (one.variant.empty() ? "" : "/" + one.variant);
         testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                               [&corpus, &one]() -> testing::Test* { return new CaseTest(corpus, one); });
@@ -142,5 +142,7 @@ int main(int argc, char** argv) {
     const Cases ggml_cases =
         join({ggml_matrix_cases, ggml_attention_cases, ggml_memory_cases, ggml_other_cases});
     register_cases(*ggml, ggml_cases);
+    const Cases beside_ggml = beside_ggml_cases();
+    register_cases(*ggml, beside_ggml, "beside");
     return RUN_ALL_TESTS();
 }

@@ -19,5 +19,7 @@ Cases ggml_matrix_cases();
 Cases ggml_attention_cases();
 Cases ggml_memory_cases();
 Cases ggml_other_cases();
+// The engine's kernels beside them.
+Cases beside_ggml_cases();
 
 }  // namespace ingot::metal::conformance
