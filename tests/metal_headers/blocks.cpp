@@ -25,10 +25,12 @@ bool use_blocks(MTL::Device* device) {
     NS::SharedPtr<MTL::SharedEvent> event = NS::TransferPtr(device->newSharedEvent());
     NS::SharedPtr<MTL::SharedEventListener> listener =
         NS::TransferPtr(MTL::SharedEventListener::alloc()->init());
-    event->notifyListener(listener.get(), 1, ^(MTL::SharedEvent*, std::uint64_t) {
+    event->notifyListener(listener.get(), 1, ^(MTL::SharedEvent* signaled, std::uint64_t) {
       calls += step;
+      signaled->setSignaledValue(2);  // listeners have a thread of their own
     });
     event->setSignaledValue(1);
+    if (!event->waitUntilSignaledValue(2, 10000)) return false;
     void* memory = std::aligned_alloc(16384, 16384);
     NS::SharedPtr<MTL::Buffer> buffer = NS::TransferPtr(
         device->newBuffer(memory, 16384, MTL::ResourceStorageModeShared, ^(void* pointer, NS::UInteger) {
