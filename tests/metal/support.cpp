@@ -62,8 +62,7 @@ struct KnownDefect {
 };
 constexpr KnownDefect kKnownDefects[] = {
     // A barrier inside of `if (thrN == 0)`, with mem_none: the first lanes of the simdgroups hand sums over
-    // without
-    // any order.
+    // without any order.
     {"gemv_", check::FindingKind::kBarrierDivergence},
     {"gemv_", check::FindingKind::kThreadgroupRace},
     // Reads the sums of 32 simdgroups where there are fewer, and uses none of those.

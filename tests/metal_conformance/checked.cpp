@@ -36,14 +36,12 @@ constexpr KnownDefect kDefects[] = {
     {"affine_qmm_t_nax_", FindingKind::kDifferentBarriers},
     {"affine_gather_qmm_t_nax_", FindingKind::kDifferentBarriers},
     // MLX's apply_epilogue_safe looks at the columns of what it adds, not at the rows: those past the last
-    // are
-    // read, for results that aren't stored.
+    // are read, for results that aren't stored.
     {"steel_gemm_fused_", FindingKind::kBufferBounds},
     // MLX reads the scales of rows past the last.
     {"mxfp4_qmv_quad_", FindingKind::kBufferBounds},
     // MLX, in Apple's machine-independent code: threads that start past the row's end write their array at
-    // negative
-    // indices.
+    // negative indices.
     {"layer_norm", FindingKind::kPrivateBounds},
     // MLX: the first 16 lanes sum up 16 simdgroups' sums among themselves.
     {"dot_product_", FindingKind::kDivergentSimdFunction},
@@ -62,12 +60,10 @@ constexpr KnownDefect kDefects[] = {
     {"kernel_flash_attn_ext_q5_0_", FindingKind::kMisaligned},
     {"kernel_flash_attn_ext_vec_q5_0_", FindingKind::kMisaligned},
     // ggml: what a simdgroup keeps in its part of threadgroup memory is written again while only lockstep
-    // says
-    // that other lanes have read it.
+    // says that other lanes have read it.
     {"kernel_flash_attn_ext_", FindingKind::kLockstep},
     // ggml pads a head of 96 to 128: it reads what lies behind the last row of values, and results that
-    // nobody
-    // cleared, and multiplies the two for columns that it doesn't store.
+    // nobody cleared, and multiplies the two for columns that it doesn't store.
     {"kernel_flash_attn_ext_f16_dk96_", FindingKind::kBufferBounds},
     {"kernel_flash_attn_ext_f16_dk96_", FindingKind::kUninitialisedThreadgroup},
     // ggml clears more results of a head of 96 than there is memory for.

@@ -19,9 +19,8 @@ namespace ingot::mtl {
 // What a family's kernels differ in.
 enum class Typed : uint8_t { kNo, kWeight, kKv };
 
-// X(Family, function name (less _TYPE), source file, typed by, threads per threadgroup, specialised for a
-// head
-//   size?, one line of documentation)
+// X(Family, function name (less _TYPE), source file, typed by, threads per threadgroup, head size a constant?,
+//   one line of documentation)
 // clang-format off
 #define INGOT_METAL_KERNELS(X)                                                                                            \
     X(MatMulOne,       "mat_mul_one",       "mat_mul",     kWeight, 64,  false, "One token: 8 rows a group, 4 a simdgroup")    \
