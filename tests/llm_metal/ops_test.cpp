@@ -365,7 +365,8 @@ TEST_F(MetalTest, FusedFfnIsTheChainItReplacesBitForBit) {
 }
 
 TEST_F(MetalTest, FusedQkvOfEveryTypeIsTheChainItReplacesBitForBit) {
-    constexpr uint32_t kHeads = 4, kKvHeads = 2, kDim = 64, kCols = 256;
+    // 25 simdgroups in groups of two: the last one has nothing to do.
+    constexpr uint32_t kHeads = 3, kKvHeads = 1, kDim = 20, kCols = 256;
     for (const mtl::WeightFormat& format : mtl::kWeightFormats) {
         const std::string name(format.name);
         SCOPED_TRACE(name);

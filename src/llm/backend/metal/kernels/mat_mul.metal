@@ -109,9 +109,9 @@ kernel void qkv(device const uchar* wq [[buffer(0)]], device const uchar* wk [[b
                 uint group [[threadgroup_position_in_grid]], uint simdgroup [[simdgroup_index_in_threadgroup]],
                 uint lane [[thread_index_in_simdgroup]]) {
     constexpr uint kRows = 4;
-    // Whole simdgroups belong to one of the three.
+    // Whole simdgroups belong to one of the three; one past the last is past v's rows, and stores nothing.
     const uint q_tiles = (args.q_rows + kRows - 1) / kRows, kv_tiles = (args.kv_rows + kRows - 1) / kRows;
-    const uint tile = min(group * kSimdgroups + simdgroup, q_tiles + 2 * kv_tiles - 1);
+    const uint tile = group * kSimdgroups + simdgroup;
     const bool is_q = tile < q_tiles, is_k = !is_q && tile < q_tiles + kv_tiles;
     device const uchar* matrix = is_q ? wq : is_k ? wk : wv;
     device const float* bias = is_q ? bq : is_k ? bk : bv;
