@@ -31,7 +31,7 @@ VECTOR_SAMPLE = 60
 # (tests/metal_conformance/checked.cpp).
 WATCHED_SAMPLE = 60
 WATCHED = {f"mlx26.{family}" for family in ("copy", "reduce", "argreduce", "norm", "softmax", "ternary", "random", "scan", "sort",
-                                            "unary", "binary", "fft", "gemv", "recurrence", "attention")} | \
+                                            "unary", "binary", "fft", "gemv", "recurrence", "attention", "quantized")} | \
           {f"ggml.{family}" for family in ("argsort", "attention", "convolution", "get_rows", "glu", "mul_mm", "mul_mv", "norm", "pool",
                                            "recurrence", "rope", "set_rows", "softmax", "unary")}
 # What a process may take for each of its tests on average, so that one that never ends is a failure.
