@@ -19,8 +19,8 @@ namespace ingot::mtl {
 // What a family's kernels differ in.
 enum class Typed : uint8_t { kNo, kWeight, kKv };
 
-// X(Family, function name (less _TYPE), source file, typed by, threads per threadgroup, head size a constant?,
-//   one line of documentation)
+// X(Family, function name (less _TYPE), source file, typed by, threads per threadgroup, is the head size a
+//   constant?, one line of documentation)
 // clang-format off
 #define INGOT_METAL_KERNELS(X)                                                                                            \
     X(MatMulOne,       "mat_mul_one",       "mat_mul",     kWeight, 64,  false, "One token: 8 rows a group, 4 a simdgroup")    \
@@ -93,8 +93,8 @@ inline constexpr std::array kWeightFormats = {
 // nullptr: no kernel reads the type.
 const WeightFormat* weight_format(QuantType type);
 
-// One kernel: a family and, for a typed one, the type; for a head-sized one the head size; for those that take several
-// heads together how many.
+// One kernel: a family and, for a typed one, the type; for a head-sized one the head size; for those that
+// take several heads together how many.
 struct KernelId {
     Family family;
     std::string_view type = {};  // as function names spell it
