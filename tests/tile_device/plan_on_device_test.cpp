@@ -353,17 +353,27 @@ TEST(CountedFigure, APhysicalKOf45DoesWithout10240ElementsDirectAnd6144Resident)
     EXPECT_EQ(all - counted(true, false), 6144u);
 }
 
-TEST(CountedFigure, APhysicalKOf45Is192ProductsByName180OfThemByWhatIsRead) {
-    const Kernel k = testing::kernel_of(testing::kPhysical45, "physical");
-    const Arguments x = arguments_of(k);
+// Runs a program that multiplies A by B for C, and compares: what the device counted.
+metal::count::Counts counted_product(const char* text, const char* name, int m, int n, int k,
+                                     double tolerance) {
+    const Kernel program = testing::kernel_of(text, name);
+    const Arguments x = arguments_of(program);
     CompileOptions options;
     options.target = "metal-m5";
-    const auto compiled = compile(k, options);
-    ASSERT_TRUE(compiled) << compiled.error().describe();
+    const auto compiled = compile(program, options);
+    EXPECT_TRUE(compiled) << compiled.error().describe();
+    if (!compiled) return {};
     metal::count::Counts done;
     const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kScrambled, &done);
-    ASSERT_TRUE(results) << results.error().describe() << compiled->source;
-    EXPECT_LE(worst_difference(results->at("C"), product_of(x, 32, 64, 45)), 1e-5);
+    EXPECT_TRUE(results) << results.error().describe() << compiled->source;
+    if (results) {
+        EXPECT_LE(worst_difference(results->at("C"), product_of(x, m, n, k)), tolerance);
+    }
+    return done;
+}
+
+TEST(CountedFigure, APhysicalKOf45Is192ProductsByName180OfThemByWhatIsRead) {
+    const metal::count::Counts done = counted_product(testing::kPhysical45, "physical", 32, 64, 45, 1e-5);
     ASSERT_EQ(done.tensor_products.size(), 1u);
     const metal::ProductShape shape = done.tensor_products[0].shape;
     EXPECT_EQ(uint64_t(shape.m) * shape.n * shape.k / 512 * done.tensor_operations, 192u);
@@ -373,18 +383,10 @@ TEST(CountedFigure, APhysicalKOf45Is192ProductsByName180OfThemByWhatIsRead) {
 }
 
 TEST(CountedFigure, BoundedViewsNeedNoneOf640KiB) {
-    const Kernel k = testing::kernel_of(testing::kStaged640KiB, "staged");
-    const Arguments x = arguments_of(k);
-    CompileOptions options;
-    options.target = "metal-m5";
-    const auto compiled = compile(k, options);
-    ASSERT_TRUE(compiled) << compiled.error().describe();
-    metal::count::Counts done;
-    const auto results = run_on_device(*compiled, x, metal::CooperativeLayout::kScrambled, &done);
-    ASSERT_TRUE(results) << results.error().describe() << compiled->source;
+    const metal::count::Counts done = counted_product(testing::kStaged640KiB, "staged", 128, 32, 1500, 1e-4);
+    EXPECT_FALSE(done.buffers.empty());  // it ran
     EXPECT_EQ(done.threadgroup_memory.bytes_written + done.threadgroup_memory.bytes_read, 0u);
     EXPECT_EQ(done.barriers, 0u);
-    EXPECT_LE(worst_difference(results->at("C"), product_of(x, 128, 32, 1500)), 1e-4);
 }
 
 class RealizedOnDevice : public ::testing::TestWithParam<RealizationCase> {};
