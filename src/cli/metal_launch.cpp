@@ -295,23 +295,17 @@ Result<std::vector<Bound>> parse_bindings(const LaunchFlags& flags, const Kernel
     return bound;
 }
 
-bool takes(const metal::KernelInfo& info, std::initializer_list<metal::ArgumentKind> kinds, uint32_t slot) {
-    return std::ranges::any_of(info.arguments, [&](const metal::Argument& argument) {
-        return argument.slot == slot && std::ranges::find(kinds, argument.kind) != kinds.end();
-    });
-}
-
 // A flag that the kernel has no use for is a mistake.
 Result<void> check_slots(const metal::KernelInfo& info, const PreparedLaunch& prepared) {
-    using Kind = metal::ArgumentKind;
     for (const Bound& bound : prepared.bound) {
-        if (takes(info, {Kind::kBuffer, Kind::kIndirectBuffer}, bound.slot)) continue;
+        if (metal::takes_buffer(info, bound.slot)) continue;
         return fail(ErrorKind::kInvalidArgument,
                     "kernel '{}' has no buffer({}); `ingot metal list` shows what it takes", info.name,
                     bound.slot);
     }
     for (uint32_t slot = 0; slot < metal::kNumThreadgroupSlots; ++slot) {
-        if (prepared.launch.threadgroup_bytes[slot] == 0 || takes(info, {Kind::kThreadgroup}, slot)) continue;
+        if (prepared.launch.threadgroup_bytes[slot] == 0 || metal::takes_threadgroup_memory(info, slot))
+            continue;
         return fail(ErrorKind::kInvalidArgument,
                     "kernel '{}' has no threadgroup({}); `ingot metal list` shows what it takes", info.name,
                     slot);
@@ -342,14 +336,11 @@ Result<void> check_constants(const metal::KernelInfo& info, const metal::Constan
 Result<void> require_memory(const metal::KernelInfo& info, const metal::Launch& launch) {
     std::vector<std::string> missing;
     for (const metal::Argument& argument : info.arguments) {
-        const bool is_buffer = argument.kind == metal::ArgumentKind::kBuffer ||
-                               argument.kind == metal::ArgumentKind::kIndirectBuffer;
         if (argument.unused || argument.guarded) continue;
         if (argument.kind == metal::ArgumentKind::kThreadgroup &&
             launch.threadgroup_bytes[argument.slot] == 0)
             missing.push_back(fmt::format("threadgroup({}) '{}'", argument.slot, argument.name));
-        if (!is_buffer) continue;
-        if (launch.buffers[argument.slot].address == nullptr)
+        if (metal::is_buffer(argument) && launch.buffers[argument.slot].address == nullptr)
             missing.push_back(fmt::format("buffer({}) '{}'", argument.slot, argument.name));
     }
     if (missing.empty()) return {};

@@ -19,7 +19,9 @@ std::string KernelId::function() const {
 }
 
 bool KernelId::is_generated() const {
-    return family == Family::kMatMulTile && (type == "f32" || type == "f16" || type == "bf16");
+    if (family != Family::kMatMulTile) return false;
+    const auto format = std::ranges::find(kWeightFormats, type, &WeightFormat::name);
+    return format != kWeightFormats.end() && ingot::traits(format->type).block_size == 1;
 }
 
 std::string KernelId::source() const {

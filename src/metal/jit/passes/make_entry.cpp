@@ -48,7 +48,7 @@ llvm::Value* EntryBuilder::argument(const Argument& argument, llvm::Type* type) 
             context_function("ingot.threadgroup", b_.getPtrTy(kThreadgroupSpace), {b_.getInt32Ty()});
         return b_.CreateCall(function, {b_.getInt32(argument.slot)});
     }
-    if (argument.kind == ArgumentKind::kBuffer || argument.kind == ArgumentKind::kIndirectBuffer) {
+    if (is_buffer(argument)) {
         if (!type->isPointerTy()) return nullptr;
         auto* function = context_function("ingot.buffer", b_.getPtrTy(), {b_.getInt32Ty()});
         llvm::Value* address = b_.CreateCall(function, {b_.getInt32(argument.slot)});

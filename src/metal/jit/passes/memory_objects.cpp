@@ -68,10 +68,8 @@ MemoryObject unknown(unsigned space) {
 
 std::string argument_name(const KernelInfo& info, bool threadgroup, uint32_t slot) {
     for (const Argument& argument : info.arguments) {
-        const bool in_threadgroup = argument.kind == ArgumentKind::kThreadgroup;
-        const bool is_memory = in_threadgroup || argument.kind == ArgumentKind::kBuffer ||
-                               argument.kind == ArgumentKind::kIndirectBuffer;
-        if (is_memory && in_threadgroup == threadgroup && argument.slot == slot) return argument.name;
+        const bool is_it = threadgroup ? argument.kind == ArgumentKind::kThreadgroup : is_buffer(argument);
+        if (is_it && argument.slot == slot) return argument.name;
     }
     return {};
 }
