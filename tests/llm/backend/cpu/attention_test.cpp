@@ -213,6 +213,28 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
     }
 }
 
+// 0 times what isn't finite is no number: a weight of zero doesn't hide a cell from a matrix product.
+TEST_P(Attention, TrapAnInfiniteValueStaysWithTheRowsThatSeeIt) {
+    for (const uint32_t tokens : {1, 3, 40}) {
+        Problem problem({4, 2, 64}, format(), tokens, 130, 26);
+        const uint32_t broken = 103;
+        for (uint32_t i = 0; i < problem.width(); ++i) problem.v[broken * problem.width() + i] = 1e30f;
+        if (format() == kv::Format::kF32) problem.v[broken * problem.width()] = INFINITY;
+        problem.v_cells = problem.stored(problem.v);  // past what a half holds, so past the scale of q8_0
+        const std::vector<float> actual = problem.run(kernels(), 1);
+        const std::vector<double> expected = problem.expected();
+        const size_t row = size_t(problem.shape.heads) * problem.shape.head_dim;
+        for (uint32_t t = 0; t < tokens; ++t) {
+            if (problem.sees(t, broken)) {
+                EXPECT_FALSE(std::isfinite(actual[t * row])) << t;
+                continue;
+            }
+            for (size_t i = t * row; i < (t + 1) * row; ++i)
+                ASSERT_NEAR(expected[i], actual[i], kAttentionTolerance) << t;
+        }
+    }
+}
+
 TEST_P(Attention, ThreadCountDoesNotChangeABit) {
     for (const auto& [tokens, cells] : {std::pair(1u, 100u), {1u, 1500u}, {3u, 1500u}, {50u, 300u}}) {
         const Problem problem({6, 3, 64}, format(), tokens, cells);

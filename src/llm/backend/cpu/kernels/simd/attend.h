@@ -146,9 +146,33 @@ struct Attention {
                 multiply(keys + size_t(c) * width, width, q, width, scores + c, kBlockCells, false);
             }
         }
-        for (uint32_t r = 0; r < rows; ++r) softmax_row(r, cell, count, padded);
+        bool all_seen = true;
+        for (uint32_t r = 0; r < rows; ++r) all_seen &= softmax_row(r, cell, count, padded);
+        if (!all_seen && !all_finite(values, size_t(padded) * width)) return add_weighted(count, padded);
         for (uint32_t i = 0; i < width; i += 16) {
             multiply(values + size_t(i) * padded, padded, scores, kBlockCells, out + i, width, true);
+        }
+    }
+
+    static bool all_finite(const float* of, size_t count) {
+        F zeros = V::zero();
+        for (size_t i = 0; i < count; i += 16) zeros = V::fma(V::load(of + i), V::zero(), zeros);
+        return V::sum(zeros) == 0;
+    }
+
+    // out += P V, cell by cell: what has no weight adds nothing. In the product it would add zero times an
+    // infinite value, which is no number, to rows that may not see the cell.
+    void add_weighted(uint32_t count, uint32_t padded) {
+        for (uint32_t r = 0; r < rows; ++r) {
+            for (uint32_t c = 0; c < count; ++c) {
+                const float weight = scores[r * kBlockCells + c];
+                if (weight == 0) continue;
+                for (uint32_t i = 0; i < width; i += 16) {
+                    float* sum = out + r * width + i;
+                    V::store(sum, V::fma(V::load(values + size_t(i) * padded + c * 16), V::set(weight),
+                                         V::load(sum)));
+                }
+            }
         }
     }
 
@@ -203,36 +227,41 @@ struct Attention {
         for (uint32_t r = 0; r < kRows; ++r) V::store(c + r * c_stride, sums[r]);
     }
 
-    // -infinity for the cells of the block that the token of row r does not see, and for the padding.
-    void hide(uint32_t r, uint32_t cell, uint32_t count, uint32_t padded) {
+    // -infinity for the cells of the block that the token of row r does not see, and for the padding. True if
+    // the token sees all of the block.
+    bool hide(uint32_t r, uint32_t cell, uint32_t count, uint32_t padded) {
         const CellSpan* spans = spans_of(r / group);
         float* s = scores + r * kBlockCells;
         for (uint32_t c = count; c < padded; ++c) s[c] = -__builtin_inff();
-        if (args.spans_per_token == 1 && spans[0].begin <= cell && spans[0].end >= cell + count) return;
+        if (args.spans_per_token == 1 && spans[0].begin <= cell && spans[0].end >= cell + count) return true;
         bool seen[kBlockCells] = {};
         for (uint32_t n = 0; n < args.spans_per_token; ++n) {
             for (uint32_t c = 0; c < count; ++c)
                 seen[c] |= cell + c >= spans[n].begin && cell + c < spans[n].end;
         }
+        bool all_seen = true;
         for (uint32_t c = 0; c < count; ++c) {
             if (!seen[c]) s[c] = -__builtin_inff();
+            all_seen &= seen[c];
         }
+        return all_seen;
     }
 
     // Turns a row's scores into weights relative to its new maximum, and scales what it has so far to match.
-    void softmax_row(uint32_t r, uint32_t cell, uint32_t count, uint32_t padded) {
+    // True if its token sees all cells of the block.
+    bool softmax_row(uint32_t r, uint32_t cell, uint32_t count, uint32_t padded) {
         float* s = scores + r * kBlockCells;
         if (args.softcap != 0) {
             for (uint32_t c = 0; c < padded; c += 16)
                 V::store(s + c, soft_cap<V>(V::load(s + c), args.softcap));
         }
-        hide(r, cell, count, padded);
+        const bool all_seen = hide(r, cell, count, padded);
         F largest = V::load(s);
         for (uint32_t c = 16; c < padded; c += 16) largest = V::max(largest, V::load(s + c));
         const float block_maximum = V::largest(largest);
         if (block_maximum == -__builtin_inff()) {  // sees none of the block
             for (uint32_t c = 0; c < padded; c += 16) V::store(s + c, V::zero());
-            return;
+            return false;
         }
         const float shift = block_maximum > maximum[r] ? block_maximum : maximum[r];
         F sum = V::zero();
@@ -250,6 +279,7 @@ struct Attention {
             maximum[r] = shift;
         }
         total[r] += V::sum(sum);
+        return all_seen;
     }
 
     void store() const {
