@@ -9,7 +9,7 @@ namespace ingot {
 namespace {
 
 std::unique_ptr<Engine> load_metal(kv::Format format) {
-    return load_tiny("llama", {.device = "metal", .kv_format = format});
+    return load_tiny(kv_model(format), {.device = "metal", .kv_format = format});
 }
 
 class MetalRows : public ::testing::TestWithParam<kv::Format> {};
@@ -29,25 +29,36 @@ INSTANTIATE_TEST_SUITE_P(, MetalRows,
                          ::testing::Values(kv::Format::kF32, kv::Format::kF16, kv::Format::kQ8_0),
                          [](const auto& test) { return std::string(kv::traits(test.param).name); });
 
-TEST(MetalKv, RemovedTokensAreAsIfTheyHadNeverBeenRun) {
-    for (const kv::Format format : {kv::Format::kF32, kv::Format::kF16})
-        expect_removal_is_as_if_never_run(load_metal, format);
+class MetalKv : public ::testing::TestWithParam<kv::Format> {};
+
+TEST_P(MetalKv, RemovedTokensAreAsIfTheyHadNeverBeenRun) {
+    expect_removal_is_as_if_never_run(load_metal, GetParam());
 }
 
-TEST(MetalKv, ASharedBeginningIsAsIfRun) {
-    expect_shared_beginnings_are_as_if_run(load_metal, kv::Format::kF16);
+TEST_P(MetalKv, ASharedBeginningIsAsIfRun) {
+    expect_shared_beginnings_are_as_if_run(load_metal, GetParam());
 }
 
-TEST(MetalKv, ASessionContinuesBitForBit) {
-    for (const kv::Format format : {kv::Format::kF32, kv::Format::kF16})
-        expect_sessions_continue_bit_for_bit(load_metal, format);
+TEST_P(MetalKv, ASessionContinuesBitForBit) {
+    expect_sessions_continue_bit_for_bit(load_metal, GetParam());
 }
 
-TEST(MetalKv, DamagedAndForeignSessionsAreRefusedAndChangeNothing) {
+TEST_P(MetalKv, TrapWhatIsStoredIsRoundedOnce) {
+    expect_cells_keep_their_bytes_over_steps(load_metal, GetParam());
+}
+
+TEST_P(MetalKv, TrapTwoSequencesWhoseCellsMove) {
+    expect_sequences_stay_apart_when_cells_move(load_metal, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(, MetalKv, ::testing::Values(kv::Format::kF32, kv::Format::kF16, kv::Format::kQ8_0),
+                         [](const auto& test) { return std::string(kv::traits(test.param).name); });
+
+TEST(MetalSessions, DamagedAndForeignSessionsAreRefusedAndChangeNothing) {
     expect_bad_sessions_are_refused(load_metal, kv::Format::kF16);
 }
 
-TEST(MetalKv, ASessionOfTheCpuGoesOnOnMetal) {
+TEST(MetalSessions, ASessionOfTheCpuGoesOnOnMetal) {
     const test::TemporaryFolder folder;
     const auto cpu = load_tiny("llama"), metal = load_metal(kv::Format::kF32);
     const std::vector<TokenId> prompt = kv_tokens(40), next = kv_tokens(41);

@@ -7,6 +7,7 @@
 #include "llm/engine/engine.h"
 #include "llm/model/expect_golden.h"
 #include "metal_test.h"
+#include "support/run_program.h"
 
 namespace ingot {
 namespace {
@@ -15,6 +16,9 @@ std::unique_ptr<Engine> load(const std::string& name, EngineOptions options = {}
     options.device = "metal";
     return load_tiny(name, std::move(options));
 }
+
+// Bars of one step beside the CPU: of the largest difference of two logits, and as a share of the largest.
+constexpr float kCpuLogitBar = 2e-3f, kCpuLogitShare = 1e-3f;
 
 class MetalModel : public testing::TestWithParam<const char*> {
   protected:
@@ -69,11 +73,97 @@ INSTANTIATE_TEST_SUITE_P(Architectures, MetalModel,
                          testing::Values("llama", "qwen2", "qwen3", "gemma3", "llama-tied-linear",
                                          "llama-yarn", "llama-llama3", "qwen2-untied-yarn", "qwen3-tied",
                                          "gemma3-linear", "llama-biases"),
-                         [](const auto& test) {
-                             std::string name = test.param;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+                         tiny_model_name);
+
+// Prompts and decode steps through the kernels that are chosen otherwise, in every format of cells that the
+// model can have.
+class MetalPaths : public MetalModel {};
+
+TEST_P(MetalPaths, GiveTheGoldenLogits) {
+    struct Path {
+        std::vector<std::string> settings;
+        std::vector<std::string_view> kernels;
+    };
+    const Path paths[] = {
+        {{}, {"attention_tile", "attention_decode", "mat_mul_tile"}},
+        {{"attn.decode=split", "attn.prefill=flash", "mat_mul=tile"},
+         {"attention_tile", "attention_decode", "attention_combine", "mat_mul_tile"}},
+        {{"attn.decode=classic", "attn.prefill=classic", "mat_mul=multi"},
+         {"attention_classic", "mat_mul_multi"}},
+    };
+    const bool packs = std::string_view(GetParam()) != "qwen3-tied";  // cells of whole blocks of 32
+    for (const Path& path : paths) {
+        for (const auto& [format, bar] : {std::pair(kv::Format::kF32, kTolerance),
+                                          {kv::Format::kF16, kF16KvTolerance},
+                                          {kv::Format::kQ8_0, kQ8KvTolerance}}) {
+            // What is chosen by itself has tests of its own in the other formats.
+            if (format == kv::Format::kQ8_0 ? !packs : path.settings.empty()) continue;
+            SCOPED_TRACE(fmt::format("{} {}", fmt::join(path.settings, " "), kv::traits(format).name));
+            const auto engine =
+                load(GetParam(), {.settings = path.settings, .profile = true, .kv_format = format});
+            expect_golden(*engine, golden_, std::ranges::max(golden_.lengths()), bar);
+            const std::string profile = engine->stats().profile;
+            for (const std::string_view family : {"attention_tile", "attention_decode", "attention_classic",
+                                                  "attention_combine", "mat_mul_tile", "mat_mul_multi"}) {
+                const bool wanted = std::ranges::find(path.kernels, family) != path.kernels.end();
+                EXPECT_EQ(wanted, profile.find(fmt::format(" x {}", family)) != profile.npos)
+                    << family << " in\n"
+                    << profile;
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, MetalPaths,
+                         testing::Values("llama-yarn", "qwen2-untied-yarn", "qwen3-tied", "gemma3-linear"),
+                         tiny_model_name);
+
+// Beside the CPU's kernels that multiply activations as they are.
+class MetalBesideCpu : public MetalModel {};
+
+TEST_P(MetalBesideCpu, Says32Tokens) {
+    const auto metal = load(GetParam()), cpu = load_tiny(GetParam(), {.isa = "plain"});
+    EXPECT_EQ("cpu (plain)", cpu->stats().backend);
+    EXPECT_THAT(metal->stats().placement, testing::ElementsAre(testing::Key("metal")));
+    std::vector<TokenId> tokens = golden_.prompt(63);
+    for (int step = 0; step < 32; ++step) {
+        SCOPED_TRACE(step);
+        const auto expected = cpu->forward(tokens), actual = metal->forward(tokens);
+        ASSERT_TRUE(expected && actual);
+        float largest = 0;
+        for (const float logit : *expected) largest = std::max(largest, std::abs(logit));
+        EXPECT_LE(max_difference(*actual, *expected), std::min(kCpuLogitBar, kCpuLogitShare * largest));
+        ASSERT_EQ(argmax(*expected), argmax(*actual));
+        tokens = {argmax(*expected)};
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, MetalBesideCpu, testing::Values("llama", "qwen2", "qwen3", "gemma3"),
+                         tiny_model_name);
+
+// Every kind of kernel: gather, products, norms, fused projections and FFN, rotation, store, both attentions.
+class MetalRepeats : public MetalModel {};
+
+TEST_P(MetalRepeats, FiftyRunsAreBitwiseEqual) {
+    const auto engine = load(GetParam());
+    std::vector<TokenId> prompt = golden_.prompt(65), step = {8};
+    prompt.resize(33);
+    std::vector<float> first;
+    for (int run = 0; run < 50; ++run) {
+        engine->truncate(0);
+        std::vector<float> logits;
+        for (const std::vector<TokenId>& tokens : {prompt, step}) {
+            const auto ran = engine->forward(tokens);
+            ASSERT_TRUE(ran);
+            logits.insert(logits.end(), ran->begin(), ran->end());
+        }
+        if (run == 0) first = logits;
+        ASSERT_EQ(first, logits) << "run " << run;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, MetalRepeats, testing::Values("llama-biases", "qwen3-tied"),
+                         tiny_model_name);
 
 TEST_P(MetalModel, GivesTheGoldenLogitsWithPartOfItsLayersOnTheCpu) {
     for (const uint32_t layers : {0u, 1u}) {
@@ -95,6 +185,25 @@ TEST(MetalEngines, AutoTakesWhatFitsTheMemory) {
     const auto none = Engine::load(tiny_model_path("llama"), {.device = "metal", .gpu_memory_bytes = 1000});
     ASSERT_FALSE(none);
     EXPECT_THAT(none.error().describe(), testing::HasSubstr("don't fit the Metal device's 1000"));
+}
+
+TEST(MetalEngines, TrapAWeightTypeThatNoKernelReadsIsRefusedByName) {
+    const test::TemporaryFolder folder;
+    const auto write = [&](QuantType type) {
+        const char* tensor = "blk.1.ffn_down.weight";
+        PatchedModel model("llama-yarn");
+        for (size_t i = 0; i < 64 * 64; ++i) model.set_element(tensor, i, 0.0f);
+        model.set_type(tensor, type, 2).write(folder.file("model"));
+        return folder.file("model");
+    };
+    const auto refused = Engine::load(write(QuantType::kIQ4_NL), {.device = "metal"});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().describe(),
+                testing::HasSubstr("'blk.1.ffn_down.weight' is IQ4_NL; the Metal kernels accept F32 F16"));
+    EXPECT_TRUE(Engine::load(folder.file("model"), {.device = "cpu"}));
+    const auto served = Engine::load(write(QuantType::kQ4_0), {.device = "metal"});
+    ASSERT_TRUE(served) << served.error().describe();
+    EXPECT_THAT((*served)->stats().placement, testing::ElementsAre(testing::Key("metal")));
 }
 
 TEST(MetalEngines, OfTwoFormatsLiveInOneProcess) {

@@ -8,7 +8,7 @@ namespace ingot {
 namespace {
 
 std::unique_ptr<Engine> load_cpu(kv::Format format) {
-    return load_tiny("llama", {.kv_format = format});
+    return load_tiny(kv_model(format), {.kv_format = format});
 }
 
 class EngineKv : public ::testing::TestWithParam<kv::Format> {};
@@ -25,7 +25,15 @@ TEST_P(EngineKv, ASharedBeginningIsAsIfRun) {
     expect_shared_beginnings_are_as_if_run(load_cpu, GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(, EngineKv, ::testing::Values(kv::Format::kF32, kv::Format::kF16),
+TEST_P(EngineKv, TrapWhatIsStoredIsRoundedOnce) {
+    expect_cells_keep_their_bytes_over_steps(load_cpu, GetParam());
+}
+
+TEST_P(EngineKv, TrapTwoSequencesWhoseCellsMove) {
+    expect_sequences_stay_apart_when_cells_move(load_cpu, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(, EngineKv, ::testing::Values(kv::Format::kF32, kv::Format::kF16, kv::Format::kQ8_0),
                          [](const auto& test) { return std::string(kv::traits(test.param).name); });
 
 // Same tensors, other numbers: each would go on from rows that are wrong for it.

@@ -14,12 +14,21 @@ namespace ingot {
 constexpr float kTolerance = 2e-4f;
 // Keys and values rounded to 11 bits, several layers deep.
 constexpr float kF16KvTolerance = 2e-2f;
+// Rounded by up to 1/254 of the largest of 32: sixteen times as much as that one loses in half precision.
+constexpr float kQ8KvTolerance = 16 * kF16KvTolerance;
 
 inline std::unique_ptr<Engine> load_tiny(const std::string& name, EngineOptions options = {}) {
     if (!options.kv_format) options.kv_format = kv::Format::kF32;
     auto engine = Engine::load(tiny_model_path(name), options);
     EXPECT_TRUE(engine) << engine.error().describe();
     return std::move(*engine);
+}
+
+// Of a test whose parameter is a tiny model.
+inline std::string tiny_model_name(const testing::TestParamInfo<const char*>& test) {
+    std::string name = test.param;
+    std::ranges::replace(name, '-', '_');
+    return name;
 }
 
 inline TokenId argmax(std::span<const float> logits) {

@@ -113,11 +113,18 @@ INSTANTIATE_TEST_SUITE_P(Architectures, GoldenLogits,
                          testing::Values("llama", "qwen2", "qwen3", "gemma3", "llama-tied-linear",
                                          "llama-yarn", "llama-llama3", "qwen2-untied-yarn", "qwen3-tied",
                                          "gemma3-linear", "llama-biases"),
-                         [](const auto& test) {
-                             std::string name = test.param;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+                         tiny_model_name);
+
+// Cells of whole blocks of 32.
+class PackedCache : public GoldenLogits {};
+
+TEST_P(PackedCache, KeepsTheAnswers) {
+    expect_all_golden(*load_tiny(GetParam(), {.kv_format = kv::Format::kQ8_0}), golden_, kQ8KvTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, PackedCache,
+                         testing::Values("llama-yarn", "llama-llama3", "qwen2-untied-yarn", "gemma3-linear"),
+                         tiny_model_name);
 
 // The scalings must matter in the tests above: with the factor dropped, logits are elsewhere.
 TEST(GoldenLogitsOfABrokenModel, TrapRopeFrequencyScaleDropped) {
