@@ -48,7 +48,6 @@ Plan make_plan(std::span<const MatMulOutput> outputs, uint32_t num_tokens) {
         plan.scratch_bytes = std::max(plan.scratch_bytes, round_up(kernel.scratch_bytes(cols), 64));
         plan.direct = plan.direct && num_tokens <= kernel.max_direct_tokens;
         if (kernel.quantize == nullptr) continue;
-        plan.tile_tokens = kernel.tile_tokens;
         plan.activation_bytes =
             std::max(plan.activation_bytes, round_up(kernel.activation_bytes(cols) * num_tokens, 64));
         if (plan.format_index(kernel) == plan.num_formats) {
@@ -56,6 +55,8 @@ Plan make_plan(std::span<const MatMulOutput> outputs, uint32_t num_tokens) {
             plan.formats[plan.num_formats++] = kernel.activation_format;
         }
     }
+    if (plan.num_formats > 0)
+        plan.tile_tokens = plan.direct ? plan.kernel[0]->direct_tile_tokens : plan.kernel[0]->tile_tokens;
     return plan;
 }
 
@@ -67,6 +68,7 @@ MultiplyArgs arguments(const MatMulOutput& output, uint32_t first_group, uint32_
             .activations = nullptr,
             .activation_stride = 0,
             .num_tokens = 0,
+            .direct = false,
             .y = output.y + first_row,
             .y_stride = output.y_stride,
             .scratch = nullptr};
@@ -101,6 +103,7 @@ struct Call {
         const MatMulKernel& kernel = output.weights->kernel();
         MultiplyArgs args = arguments(output, first, end);
         args.num_tokens = count;
+        args.direct = plan.direct;
         args.y += token * output.y_stride;
         args.scratch = scratch;
         if (kernel.quantize != nullptr) {

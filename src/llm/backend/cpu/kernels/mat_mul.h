@@ -28,6 +28,7 @@ struct MultiplyArgs {
     const std::byte* activations;  // as MatMulKernel::quantize wrote them, or float rows
     size_t activation_stride;      // floats from a token's row to the next, for float rows only
     uint32_t num_tokens;
+    bool direct;         // the batch is one of at most max_direct_tokens
     float* y;            // first row of the run, of the first token
     size_t y_stride;     // floats from a token to the next
     std::byte* scratch;  // scratch_bytes(cols), 64-byte aligned
@@ -43,14 +44,14 @@ struct MatMulKernel {
     size_t (*group_bytes)(uint32_t cols);
     void (*pack_group)(const std::byte* rows, uint32_t num_rows, uint32_t cols, std::byte* group);
 
-    // Quantized activations: tiles of tile_tokens tokens, the last one smaller, of activation_bytes(cols)
-    // bytes a token. Kernels with an equal activation_format read the same. quantize() writes one tile. Null:
-    // float rows.
+    // Quantized activations: tiles of tile_tokens tokens (direct_tile_tokens in a direct batch), the last one
+    // smaller, of activation_bytes(cols) bytes a token. Kernels with an equal activation_format read the
+    // same. quantize() writes one tile. Null: float rows.
     uint32_t activation_format;
     size_t (*activation_bytes)(uint32_t cols);
     void (*quantize)(const float* x, size_t x_stride, uint32_t cols, uint32_t num_tokens, std::byte* tile);
-    uint32_t tile_tokens;
-    // Batches up to this size are multiplied straight from the weights (a single tile of num_tokens).
+    uint32_t tile_tokens, direct_tile_tokens;
+    // Batches up to this size are multiplied straight from the weights.
     uint32_t max_direct_tokens;
 
     size_t (*scratch_bytes)(uint32_t cols);

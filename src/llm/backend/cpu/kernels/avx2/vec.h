@@ -17,8 +17,9 @@ struct Avx2 {
     static constexpr const char* kName = "avx2";
     // Codes of 8 bits are multiplied as signed bytes, since vpmaddubsw saturates on larger unsigned ones.
     static constexpr bool kSignedBytes = true;
-    static constexpr uint32_t kTileTokens =
-        3;  // of a quantized tile: six sums of 8 x i16 and room for operands
+    // Of a quantized tile: six sums of 8 x i16 and room for operands. A direct one takes two more and leaves
+    // its float sums in memory, since it unpacks codes for each tile.
+    static constexpr uint32_t kTileTokens = 3, kDirectTileTokens = 4;
     static constexpr uint32_t kPanelGroups = 1;      // groups of a tile
     static constexpr uint32_t kPanelColumns = 1024;  // of K in a panel: it stays in the first-level cache
     static constexpr uint32_t kFloatTileTokens = 6;

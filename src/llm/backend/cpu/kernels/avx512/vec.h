@@ -15,7 +15,7 @@ namespace {
 struct Avx512 {
     static constexpr const char* kName = "avx512-vnni";
     static constexpr bool kSignedBytes = false;
-    static constexpr uint32_t kTileTokens = 6;
+    static constexpr uint32_t kTileTokens = 6, kDirectTileTokens = 6;
     static constexpr uint32_t kPanelGroups = 2;
     static constexpr uint32_t kPanelColumns = 5120;  // the panel stays in the second-level cache
     static constexpr uint32_t kFloatTileTokens = 12;

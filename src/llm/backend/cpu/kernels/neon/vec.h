@@ -15,7 +15,8 @@ struct Neon {
     static constexpr const char* kName = "neon-dotprod";
     // sdot wants signed bytes on both sides; codes of up to 7 bits are that as they are.
     static constexpr bool kSignedBytes = true;
-    static constexpr uint32_t kTileTokens = 3;  // 12 registers of sums, 12 of totals, 4 of codes
+    // 12 registers of sums, 12 of totals, 4 of codes.
+    static constexpr uint32_t kTileTokens = 3, kDirectTileTokens = 3;
     static constexpr uint32_t kPanelGroups = 1;
     static constexpr uint32_t kPanelColumns = 1024;
     static constexpr uint32_t kFloatTileTokens = 6;

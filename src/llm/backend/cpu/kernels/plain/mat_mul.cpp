@@ -47,6 +47,7 @@ constexpr MatMulKernel kernel(const char* name) {
             .activation_bytes = nullptr,
             .quantize = nullptr,
             .tile_tokens = 1,
+            .direct_tile_tokens = 1,
             .max_direct_tokens = 8,
             .scratch_bytes = row_floats_bytes,
             .multiply = multiply<kType>};

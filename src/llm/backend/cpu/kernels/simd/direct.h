@@ -31,7 +31,7 @@ struct DirectProduct {
         constexpr uint32_t kUnitBytes = T::kLayout.unit_bytes();
         for (uint32_t t = 0; t < kTokens; ++t) sums[t] = V::zero();
         for (uint32_t k = 0; k < cols; k += T::kLayout.block, group += kUnitBytes) {
-            if constexpr (kPrefetchBytes<kType> != 0 && kTokens <= 2) {
+            if constexpr (kPrefetchBytes<kType> != 0) {
 #pragma GCC unroll 9
                 for (uint32_t at = 0; at < kUnitBytes; at += 64) {
                     __builtin_prefetch(group + kPrefetchBytes<kType> + at, 0, 2);
@@ -135,7 +135,7 @@ void multiply_direct(const MultiplyArgs& args) {
     using T = Traits<V, kType>;
     using Format = ActivationFormat<T::kOffset, T::kHalves>;
     using Tile = void (*)(const std::byte*, uint32_t, uint32_t, const std::byte*, float*, size_t);
-    constexpr auto kMost = V::kTileTokens;
+    constexpr auto kMost = V::kDirectTileTokens;
     static constexpr Tile kTiles[] = {
         multiply_tile_direct<V, kType, 1>,
         multiply_tile_direct<V, kType, (kMost < 2 ? kMost : 2)>,
@@ -148,9 +148,9 @@ void multiply_direct(const MultiplyArgs& args) {
     const size_t token_bytes = Format::bytes(args.cols);
     for (uint32_t row = 0; row < args.num_rows; row += kGroupRows) {
         const std::byte* group = args.weights + row / kGroupRows * group_bytes;
-        for (uint32_t t = 0; t < args.num_tokens; t += V::kTileTokens) {
+        for (uint32_t t = 0; t < args.num_tokens; t += V::kDirectTileTokens) {
             const uint32_t left = args.num_tokens - t;
-            const uint32_t count = left < V::kTileTokens ? left : V::kTileTokens;
+            const uint32_t count = left < V::kDirectTileTokens ? left : V::kDirectTileTokens;
             kTiles[count - 1](group, args.num_rows - row, args.cols, args.activations + t * token_bytes,
                               args.y + row + t * args.y_stride, args.y_stride);
         }

@@ -131,7 +131,7 @@ void multiply_floats(const MultiplyArgs& args) {
     using Row = void (*)(const std::byte*, uint32_t, const float*, size_t, float*, size_t);
     static constexpr Row kRowTimesTokens[] = {multiply_row<V, kType, 1>, multiply_row<V, kType, 2>,
                                               multiply_row<V, kType, 3>, multiply_row<V, kType, 4>};
-    if (args.num_tokens > kFloatDirectTokens) {
+    if (!args.direct) {
         for (uint32_t row = 0; row < args.num_rows; row += kGroupRows)
             multiply_float_group<V, kType>(args, row);
         return;
@@ -158,6 +158,7 @@ constexpr MatMulKernel float_kernel(const char* name) {
             .activation_bytes = nullptr,
             .quantize = nullptr,
             .tile_tokens = V::kFloatTileTokens,
+            .direct_tile_tokens = kFloatDirectTokens,
             .max_direct_tokens = kFloatDirectTokens,
             .scratch_bytes = float_scratch_bytes,
             .multiply = multiply_floats<V, kType>};

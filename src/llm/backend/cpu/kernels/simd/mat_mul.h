@@ -9,11 +9,11 @@ namespace {
 
 // Batches of up to this many tokens are multiplied from the packed weights.
 template <typename V>
-constexpr uint32_t kDirectTokens = 2 * V::kTileTokens;
+constexpr uint32_t kDirectTokens = 2 * V::kDirectTileTokens;
 
 template <typename V, QuantType kType>
 void multiply_quantized(const MultiplyArgs& args) {
-    if (args.num_tokens <= kDirectTokens<V>) {
+    if (args.direct) {
         multiply_direct<V, kType>(args);
     } else {
         multiply_batch<V, kType>(args);
@@ -32,6 +32,7 @@ constexpr MatMulKernel quantized_kernel(const char* name) {
             .activation_bytes = Format::bytes,
             .quantize = quantize_tile<V, T::kOffset, T::kHalves>,
             .tile_tokens = V::kTileTokens,
+            .direct_tile_tokens = V::kDirectTileTokens,
             .max_direct_tokens = kDirectTokens<V>,
             .scratch_bytes = panel_scratch_bytes<V, kType>,
             .multiply = multiply_quantized<V, kType>};
