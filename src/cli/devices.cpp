@@ -57,8 +57,11 @@ Result<void> print_devices() {
         isas += fmt::format("{}{}{}", isas.empty() ? "" : ", ", cpu::to_string(isa),
                             isa == chosen ? " (used)" : "");
     fmt::print("cpu      {}\n", cpu_name());
-    fmt::print("  cores  {} ({} hardware threads), {} threads by default: one for each core\n",
-               num_physical_cores(), num_available_cores(), num_physical_cores());
+    const uint32_t quota = cpu_quota();
+    fmt::print("  cores  {} ({} hardware threads), {} threads by default: {}\n", num_physical_cores(),
+               num_available_cores(), default_num_threads(),
+               quota != 0 && quota < num_physical_cores() ? "what the control group's quota allows"
+                                                          : "one for each core");
     fmt::print("  isa    {}\n", isas);
     fmt::print("  memory {}\n", short_bytes(memory_bytes()));
     const auto metal = usable_metal();

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -42,8 +43,54 @@ TEST_F(CpuTopology, ProcessorsWithoutTopologyCountAsCores) {
     EXPECT_EQ(cores({}), 1u);
 }
 
+// Control groups as files under a folder.
+class CpuQuota : public CpuTopology {
+  protected:
+    void add_file(const std::string& path, const std::string& text) {
+        const auto file = folder_ / path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text << "\n";
+    }
+    uint32_t quota(const std::string& memberships) {
+        std::istringstream stream(memberships);
+        return cpu_quota(stream, folder_);
+    }
+};
+
+TEST_F(CpuQuota, IsTheLeastOfAGroupAndThoseAboveItRoundedUp) {
+    add_file("a/cpu.max", "400000 100000");
+    add_file("a/b/cpu.max", "150000 100000");
+    add_file("a/b/c/cpu.max", "max 100000");
+    EXPECT_EQ(quota("0::/a/b/c\n"), 2u);
+    EXPECT_EQ(quota("0::/a\n"), 4u);
+    EXPECT_EQ(quota("0::/\n"), 0u);
+}
+
+TEST_F(CpuQuota, OfAContainerStandsAtTheRootUnderThePathOfItsHost) {
+    add_file("cpu.max", "50000 100000");
+    EXPECT_EQ(quota("0::/system.slice/docker-0123.scope\n"), 1u);
+}
+
+TEST_F(CpuQuota, OfVersionOneIsReadFromTheGroupOfTheCpuController) {
+    add_file("cpu/web/cpu.cfs_quota_us", "250000");
+    add_file("cpu/web/cpu.cfs_period_us", "100000");
+    add_file("cpu/cpu.cfs_quota_us", "-1");
+    add_file("cpu/cpu.cfs_period_us", "100000");
+    EXPECT_EQ(quota("9:name=systemd:/web\n3:cpuset:/web\n1:cpu,cpuacct:/web\n0::/\n"), 3u);
+    EXPECT_EQ(quota("1:cpuset:/web\n"), 0u) << "no group of that controller";
+}
+
+TEST_F(CpuQuota, DamagedFilesAreNoLimit) {
+    add_file("cpu.max", "lots");
+    EXPECT_EQ(quota("0::/\n"), 0u);
+    add_file("cpu.max", "100000 0");
+    EXPECT_EQ(quota("0::/\nno colons\n\n"), 0u);
+}
+
 TEST_F(CpuTopology, ThisMachineHasAtLeastOneCore) {
     EXPECT_GE(num_physical_cores(), 1u);
+    EXPECT_GE(default_num_threads(), 1u);
+    EXPECT_LE(default_num_threads(), num_physical_cores());
 }
 
 }  // namespace

@@ -400,7 +400,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
         INGOT_TRY(add_metal(options, *file, model, context, devices));
     }
     if (options.device == "cpu" || devices.first_blocks != graph::kAllBlocks) {
-        devices.threads = options.threads != 0 ? options.threads : num_physical_cores();
+        devices.threads = options.threads != 0 ? options.threads : default_num_threads();
         INGOT_ASSIGN(auto cpu, make_cpu_backend(devices.threads, options.isa, *file));
         devices.backends.push_back(std::move(cpu));
     }

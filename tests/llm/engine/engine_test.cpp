@@ -33,7 +33,7 @@ TEST(Engine, TellsWhatItLoaded) {
     EXPECT_EQ(engine->vocab_size(), 501u);
     EXPECT_EQ(engine->context(), 160u) << "the training context, which is below 4096";
     EXPECT_EQ(engine->num_tokens(), 0u);
-    EXPECT_EQ(engine->threads(), num_physical_cores());
+    EXPECT_EQ(engine->threads(), default_num_threads());
     EXPECT_EQ(*engine->file().get_string("general.architecture"), "llama");
     const Engine::Stats stats = engine->stats();
     EXPECT_THAT(stats.backend, testing::StartsWith("cpu"));

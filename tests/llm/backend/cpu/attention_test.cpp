@@ -235,6 +235,24 @@ TEST_P(Attention, TrapAnInfiniteValueStaysWithTheRowsThatSeeIt) {
     }
 }
 
+// Maxima drop what is no number, the result must not: also where it is alone in its block (cell 64), or where
+// all else of the block is hidden.
+TEST_P(Attention, AKeyThatIsNoNumberReachesTheRowsThatSeeIt) {
+    // Blocks have no codes for NaN. Past what their scale holds, products are infinite with either sign.
+    const float key = format() == kv::Format::kQ8_0 ? 1e30f : NAN;
+    for (const uint32_t tokens : {1, 20}) {
+        for (const uint32_t broken : {10, 62, 64}) {
+            Problem problem({4, 2, 64}, format(), tokens, 65, 40);
+            for (uint32_t i = 0; i < problem.width(); ++i) problem.k[broken * problem.width() + i] = key;
+            problem.k_cells = problem.stored(problem.k);
+            const std::vector<float> actual = problem.run(kernels(), 1);
+            const size_t row = size_t(problem.shape.heads) * problem.shape.head_dim;
+            for (uint32_t t = 0; t < tokens; ++t)
+                EXPECT_EQ(std::isnan(actual[t * row]), problem.sees(t, broken)) << t << ", cell " << broken;
+        }
+    }
+}
+
 TEST_P(Attention, ThreadCountDoesNotChangeABit) {
     for (const auto& [tokens, cells] : {std::pair(1u, 100u), {1u, 1500u}, {3u, 1500u}, {50u, 300u}}) {
         const Problem problem({6, 3, 64}, format(), tokens, cells);

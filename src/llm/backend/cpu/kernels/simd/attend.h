@@ -206,8 +206,10 @@ struct Attention {
                   size_t c_stride, bool add) const {
         constexpr uint32_t kTile = 6;
         static constexpr decltype(&tile<1>) kTiles[] = {tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>};
-        for (uint32_t r = 0; r < rows; r += kTile) {
-            const uint32_t count = rows - r < kTile ? rows - r : kTile;
+        // Of even sizes, 4 + 3 rather than 6 + 1: one row alone waits for each of its sums.
+        uint32_t tiles = (rows + kTile - 1) / kTile;
+        for (uint32_t r = 0, count; r < rows; r += count, --tiles) {
+            count = (rows - r + tiles - 1) / tiles;
             kTiles[count - 1](panel, depth, a + r * a_stride, a_stride, c + r * c_stride, c_stride, add);
         }
     }
@@ -227,42 +229,43 @@ struct Attention {
         for (uint32_t r = 0; r < kRows; ++r) V::store(c + r * c_stride, sums[r]);
     }
 
-    // -infinity for the cells of the block that the token of row r does not see, and for the padding. True if
-    // the token sees all of the block.
-    bool hide(uint32_t r, uint32_t cell, uint32_t count, uint32_t padded) {
+    // -infinity for the cells of the block that the token of row r does not see, and for the padding. Returns
+    // how many it sees.
+    uint32_t hide(uint32_t r, uint32_t cell, uint32_t count, uint32_t padded) {
         const CellSpan* spans = spans_of(r / group);
         float* s = scores + r * kBlockCells;
         for (uint32_t c = count; c < padded; ++c) s[c] = -__builtin_inff();
-        if (args.spans_per_token == 1 && spans[0].begin <= cell && spans[0].end >= cell + count) return true;
+        if (args.spans_per_token == 1 && spans[0].begin <= cell && spans[0].end >= cell + count) return count;
         bool seen[kBlockCells] = {};
         for (uint32_t n = 0; n < args.spans_per_token; ++n) {
             for (uint32_t c = 0; c < count; ++c)
                 seen[c] |= cell + c >= spans[n].begin && cell + c < spans[n].end;
         }
-        bool all_seen = true;
+        uint32_t num_seen = 0;
         for (uint32_t c = 0; c < count; ++c) {
             if (!seen[c]) s[c] = -__builtin_inff();
-            all_seen &= seen[c];
+            num_seen += seen[c];
         }
-        return all_seen;
+        return num_seen;
     }
 
     // Turns a row's scores into weights relative to its new maximum, and scales what it has so far to match.
-    // True if its token sees all cells of the block.
+    // True if its token sees all cells of the block. A score that is no number makes the row none, though
+    // maxima may miss it.
     bool softmax_row(uint32_t r, uint32_t cell, uint32_t count, uint32_t padded) {
         float* s = scores + r * kBlockCells;
         if (args.softcap != 0) {
             for (uint32_t c = 0; c < padded; c += 16)
                 V::store(s + c, soft_cap<V>(V::load(s + c), args.softcap));
         }
-        const bool all_seen = hide(r, cell, count, padded);
-        F largest = V::load(s);
-        for (uint32_t c = 16; c < padded; c += 16) largest = V::max(largest, V::load(s + c));
-        const float block_maximum = V::largest(largest);
-        if (block_maximum == -__builtin_inff()) {  // sees none of the block
+        const uint32_t num_seen = hide(r, cell, count, padded);
+        if (num_seen == 0) {
             for (uint32_t c = 0; c < padded; c += 16) V::store(s + c, V::zero());
             return false;
         }
+        F largest = V::load(s);
+        for (uint32_t c = 16; c < padded; c += 16) largest = V::max(largest, V::load(s + c));
+        const float block_maximum = V::largest(largest);
         const float shift = block_maximum > maximum[r] ? block_maximum : maximum[r];
         F sum = V::zero();
         for (uint32_t c = 0; c < padded; c += 16) {
@@ -279,7 +282,7 @@ struct Attention {
             maximum[r] = shift;
         }
         total[r] += V::sum(sum);
-        return all_seen;
+        return num_seen == count;
     }
 
     void store() const {
