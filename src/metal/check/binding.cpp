@@ -121,11 +121,6 @@ void Binding::launch_begins(const LaunchEvent& event) {
     find_overlaps(event.launch);
 }
 
-bool overlap(const BufferBinding& a, const BufferBinding& b) {
-    const auto begin = [](const BufferBinding& bound) { return reinterpret_cast<uintptr_t>(bound.address); };
-    return begin(a) < begin(b) + b.size_bytes && begin(b) < begin(a) + a.size_bytes;
-}
-
 void Binding::find_overlaps(const Launch& launch) {
     for (const Argument& one : kernel_->arguments) {
         if (!is_buffer(one) || !one.is_restrict || launch.buffers[one.slot].address == nullptr) continue;

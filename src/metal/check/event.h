@@ -114,15 +114,24 @@ struct TensorAccess {
     }
 };
 
+// Whether two buffers share a byte.
+inline bool overlap(const BufferBinding& a, const BufferBinding& b) {
+    const auto begin = [](const BufferBinding& bound) { return reinterpret_cast<uintptr_t>(bound.address); };
+    return begin(a) < begin(b) + b.size_bytes && begin(b) < begin(a) + a.size_bytes;
+}
+
 struct LaunchEvent {
     const Kernel& kernel;
     const Launch& launch;
+    // By the kernel's objects; those of threadgroup memory have no place yet.
+    std::span<const Region> regions;
 };
 
 struct GroupEvent {
     uint32_t number;  // in the order of the grid
     Position position;
     uint32_t num_threads;
+    uint32_t first_epoch;  // of its threads; those of groups before had smaller ones
     // How often its threads ran each block of the kernel, thread after thread; at its end.
     std::span<const uint64_t> block_counts{};
 
@@ -141,6 +150,9 @@ class Listener {
     virtual void join(const Listener&) {}
     // Whether accesses of an object, inside of it and at the alignment that they need, needn't be told.
     virtual bool is_quiet(const MemoryObject& object) const { return object.space == MemorySpace::kPrivate; }
+    // Whose turn it is, instead of access(), where this listener alone hears of an object: it is called with
+    // the listener itself, for accesses of one size inside of buffers and threadgroup memory.
+    virtual decltype(Ear::hear) ear() const { return nullptr; }
     // Whether call() and thread_ends() must be told. Products of 8x8 matrices and fences never are.
     virtual bool hears_calls() const { return true; }
 

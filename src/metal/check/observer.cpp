@@ -17,9 +17,10 @@ Observer::Observer(const Kernel& kernel, const Launch& launch, std::vector<Liste
 
 void Observer::begin() {
     add_regions();
-    for (Listener* listener : listeners_) listener->launch_begins({kernel_, launch_});
+    for (Listener* listener : listeners_) listener->launch_begins({kernel_, launch_, regions_});
     const std::vector<MemoryObject>& objects = kernel_.instrumentation.objects;
-    block_counts_.assign(kernel_.instrumentation.num_blocks * launch_.group_threads.count(), 0);
+    num_blocks_ = kernel_.instrumentation.num_blocks;
+    block_counts_.assign(num_blocks_ * launch_.group_threads.count(), 0);
     quiet_.assign(objects.size(), {});
     hearers_.assign(objects.size(), {});
     for (size_t i = 0; i < objects.size(); ++i) {
@@ -115,16 +116,52 @@ void Observer::settle_quiet_ranges() {
     }
 }
 
+// What is accessed where the code names it, and somebody hears of it.
+void Observer::settle_ears() {
+    const std::vector<Site>& sites = kernel_.instrumentation.sites;
+    ears_by_site_.assign(sites.size(), {});
+    usual_.assign(sites.size(), {});
+    for (uint32_t i = 0; i < sites.size(); ++i) {
+        const Site& site = sites[i];
+        const ObjectKind kind = kernel_.instrumentation.objects[site.object].kind;
+        const bool named = kind == ObjectKind::kBuffer || kind == ObjectKind::kThreadgroupSlot ||
+                           kind == ObjectKind::kThreadgroupVariable || kind == ObjectKind::kSomeThreadgroup;
+        const Region& region = kind == ObjectKind::kSomeThreadgroup ? arena_ : regions_[site.object];
+        const std::vector<Listener*>& hearers = hearers_[site.object];
+        if (!named || hearers.empty() || site.kind == SiteKind::kCopy || site.size_bytes == 0 ||
+            region.size_bytes < site.size_bytes)
+            continue;
+        usual_[i] = {
+            .event = {.site_number = i, .site = &site, .size_bytes = site.size_bytes, .region = &region},
+            .hearers = &hearers};
+        Ear& ear = ears_by_site_[i];
+        ear = {.begin = region.begin,
+               .num_places = region.size_bytes - site.size_bytes + 1,
+               .align_mask = site.align_bytes - 1,
+               .hear = hearers.size() == 1 ? hearers[0]->ear() : nullptr,
+               .hearer = hearers[0]};
+        if (ear.hear != nullptr) continue;
+        ear.hearer = this;
+        ear.hear = [](void* self, const fibers::Lane& lane, uint32_t number, uint64_t address, uint64_t low,
+                      uint64_t high) {
+            static_cast<Observer*>(self)->tell(lane, number, address, low, high);
+        };
+    }
+    ears_ = ears_by_site_.data();
+}
+
 void Observer::begin_group(const fibers::Group& group) {
     if (num_groups_ == 0) {
         place_threadgroup_memory(group);
         settle_quiet_ranges();
+        settle_ears();
     }
     ++num_groups_;
     const uint32_t *at = group.group_position, *all = group.num_groups;
     group_ = {.number = at[0] + all[0] * (at[1] + all[1] * at[2]),
               .position = {at[0], at[1], at[2]},
-              .num_threads = group.num_threads};
+              .num_threads = group.num_threads,
+              .first_epoch = epoch_};
     threads_.resize(group.num_threads);
     last_calls_.assign(group.num_threads, 0);
     for (uint32_t i = 0; i < group.num_threads; ++i) {
@@ -148,8 +185,7 @@ void Observer::end_group(const fibers::Group&) {
         epoch_ = std::max({epoch_, thread.device_epoch, thread.threadgroup_epoch});
     }
     ++epoch_;
-    group_.block_counts =
-        std::span(block_counts_).first(size_t{group_.num_threads} * kernel_.instrumentation.num_blocks);
+    group_.block_counts = std::span(block_counts_).first(size_t{group_.num_threads} * num_blocks_);
     for (Listener* listener : listeners_) listener->group_ends(group_);
     std::ranges::fill(block_counts_, 0);
 }
@@ -185,6 +221,16 @@ const Region* Observer::region_of(const RawAccess& access, const MemoryObject& o
     }
 }
 
+void Observer::tell(const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t low, uint64_t high) {
+    Usual& usual = usual_[site];
+    usual.event.thread = &threads_[lane.thread];
+    usual.event.address = address;
+    usual.event.round = round_of(lane.thread, usual.event.site->block);
+    usual.event.value_low = low;
+    usual.event.value_high = high;
+    for (Listener* listener : *usual.hearers) listener->access(usual.event);
+}
+
 bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
     const Site& site = kernel_.instrumentation.sites[raw.site];
     const Region* region = region_of(raw, kernel_.instrumentation.objects[site.object]);
@@ -192,7 +238,7 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
     const bool inside = region != nullptr && raw.size_bytes <= region->size_bytes &&
                         address - region->begin <= region->size_bytes - raw.size_bytes;
     // Copies are of any size, which counters must hear of.
-    const bool is_right = inside && address % site.align_bytes == 0 && site.kind != SiteKind::kCopy;
+    const bool is_right = inside && (address & (site.align_bytes - 1)) == 0 && site.kind != SiteKind::kCopy;
     const std::vector<Listener*>& hearers = is_right ? hearers_[site.object] : listeners_;
     if (hearers.empty() || region == &stacks_) return true;
     const Site* seen = &site;
@@ -201,8 +247,6 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
         in_arena_.space = MemorySpace::kThreadgroup;
         seen = &in_arena_;
     }
-    const uint64_t runs =
-        block_counts_[size_t{lane.thread} * kernel_.instrumentation.num_blocks + site.block];
     const Access event{.site_number = raw.site,
                        .site = seen,
                        .thread = &threads_[lane.thread],
@@ -210,7 +254,7 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                        .size_bytes = raw.size_bytes,
                        .region = region,
                        .inside = inside,
-                       .round = runs - 1,
+                       .round = round_of(lane.thread, site.block),
                        .value_low = raw.value_low,
                        .value_high = raw.value_high};
     for (Listener* listener : hearers) listener->access(event);

@@ -44,6 +44,11 @@ class Observer final : public Monitor {
     bool hears_calls() const override { return hears_calls_; }
 
   private:
+    // Accesses of a site that has an ear: what all have in common, and who hears of them.
+    struct Usual {
+        Access event;
+        const std::vector<Listener*>* hearers = nullptr;
+    };
     // What a worker of its own hears with.
     struct Fork {
         std::vector<std::unique_ptr<Listener>> listeners;
@@ -52,6 +57,11 @@ class Observer final : public Monitor {
     void add_regions();
     void place_threadgroup_memory(const fibers::Group& group);
     void settle_quiet_ranges();
+    void settle_ears();
+    void tell(const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t low, uint64_t high);
+    uint64_t round_of(uint32_t thread, uint32_t block) const {
+        return block_counts_[size_t{thread} * num_blocks_ + block] - 1;
+    }
     const Region* region_of(const RawAccess& access, const MemoryObject& object);
     const Region* buffer_around(uint64_t address, uint64_t size_bytes) const;
 
@@ -71,6 +81,9 @@ class Observer final : public Monitor {
     std::vector<fibers::QuietRange> quiet_;  // of the kernel's objects, by index
     // Likewise, who hears of accesses that are as they should be.
     std::vector<std::vector<Listener*>> hearers_;
+    uint32_t num_blocks_ = 0;
+    std::vector<Ear> ears_by_site_;
+    std::vector<Usual> usual_;  // by site
     GroupEvent group_{};
     bool splits_ = false;  // all listeners can be forked
     bool hears_calls_ = true;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/check.h"
 #include "metal/check/checkers.h"
 #include "metal/check/describe.h"
 #include "metal/check/shadow.h"
@@ -16,88 +17,147 @@
 namespace ingot::metal::check {
 namespace {
 
+constexpr uint32_t kThreadBits = 10;
+static_assert(kMaxThreadsPerThreadgroup == 1 << kThreadBits);
+
 // An access in the past.
 struct Record {
-    uint32_t epoch = 0;  // 0: none
-    uint32_t group = 0;
-    uint16_t thread = 0, simdgroup_epoch = 0;
-    uint32_t site = 0;
+    uint32_t epoch = 0;  // 0: none; tells its threadgroup, too
+    uint32_t place = 0;  // site and thread
+    uint16_t simdgroup_epoch = 0;
+
+    uint32_t thread() const { return place % (1 << kThreadBits); }
+    uint32_t site() const { return place >> kThreadBits; }
 };
 
 // The last write; and of the reads since then one, and one by another thread, of another simdgroup if there
-// is any.
-struct Cell {
-    Record write, read, other_read;
+// is any. There is a cell for each word of memory, so the three are packed.
+class alignas(32) Cell {
+  public:
+    enum Which { kWrite, kRead, kOtherRead };
+
+    uint32_t epoch(Which which) const { return epochs_[which]; }
+    Record operator[](Which which) const {
+        return {
+            .epoch = epochs_[which], .place = places_[which], .simdgroup_epoch = simdgroup_epochs_[which]};
+    }
+    void set(Which which, const Record& record) {
+        epochs_[which] = record.epoch;
+        places_[which] = record.place;
+        simdgroup_epochs_[which] = record.simdgroup_epoch;
+    }
+
+  private:
+    std::array<uint32_t, 3> epochs_{}, places_{};
+    std::array<uint16_t, 3> simdgroup_epochs_{};
 };
+static_assert(sizeof(Cell) == 32);
+
+bool is_tensor_operation(const Site& site) {
+    return site.kind == SiteKind::kTensorOperation;
+}
 
 class Race final : public Listener {
   public:
     explicit Race(Findings& findings) : findings_(findings) {}
 
     bool is_quiet(const MemoryObject& object) const override {
-        return object.space == MemorySpace::kPrivate || object.space == MemorySpace::kConstant;
+        return object.space == MemorySpace::kPrivate || object.space == MemorySpace::kConstant ||
+               (object.kind == ObjectKind::kBuffer && only_read_[object.slot]);
     }
     void launch_begins(const LaunchEvent& event) override;
-    void group_begins(const GroupEvent& event) override { positions_.push_back(event.position); }
+    void group_begins(const GroupEvent& event) override {
+        groups_.push_back({.first_epoch = event.first_epoch, .position = event.position});
+    }
     void access(const Access& access) override;
     void tensor_access(const TensorAccess& access) override;
 
   private:
+    struct Group {
+        uint32_t first_epoch;
+        Position position;
+    };
+
+    void find_only_read(const Launch& launch);
     Record record_of(const Access& access) const;
-    bool in_one_simdgroup(const Record& a, const Record& b) const;
+    // The one that ran in that epoch.
+    const Group& group_of(uint32_t epoch) const;
+    // Whether the two may race: most are ordered by an epoch, or are of one thread.
+    bool may_race(const Record& past, const Record& now) const {
+        if (past.epoch == now.epoch) return past.thread() != now.thread();
+        return past.epoch - 1 < num_foreign_;
+    }
     // What is wrong with two accesses one after the other; nothing if they are ordered.
     std::optional<FindingKind> race_of(const Record& past, const Record& now, bool device) const;
     void compare(const Record& past, const Record& now, const Access& access, uint64_t address,
                  bool past_writes = false);
     void write(Cell& cell, const Record& now, const Access& access, uint64_t address, uint32_t bytes);
     void read(Cell& cell, const Record& now, const Access& access, uint64_t address);
-    Position position(uint16_t thread) const;
+    Position position(uint32_t thread) const;
     std::string advice(FindingKind kind, bool writes) const;
 
     Findings& findings_;
     const std::vector<Site>* sites_ = nullptr;
     Size3 group_threads_;
     bool has_fences_ = false;
-    std::vector<Position> positions_;  // of threadgroups
+    std::array<bool, kNumBufferSlots> only_read_{};  // what is bound there, by whatever argument
+    std::vector<Group> groups_;                      // in the order in which they ran
+    // Of the access at hand: how many of the first epochs are of other threadgroups that it may race with.
+    uint32_t num_foreign_ = 0;
     Shadow<Cell> shadow_;
 };
 
 void Race::launch_begins(const LaunchEvent& event) {
     sites_ = &event.kernel.instrumentation.sites;
+    INGOT_CHECK(sites_->size() < size_t{1} << (32 - kThreadBits));
     group_threads_ = event.launch.group_threads;
     has_fences_ =
         std::ranges::any_of(*sites_, [](const Site& site) { return site.kind == SiteKind::kFence; });
+    find_only_read(event.launch);
+}
+
+// A kernel doesn't race in memory that it writes nowhere.
+void Race::find_only_read(const Launch& launch) {
+    const std::vector<MemoryObject>& objects = findings_.kernel().instrumentation.objects;
+    std::vector<const BufferBinding*> written;
+    for (const Site& site : *sites_) {
+        if (is_tensor_operation(site) || site.kind == SiteKind::kTensorCopy) return;
+        if (!site.writes) continue;
+        if (objects[site.object].kind == ObjectKind::kSomeBuffer) return;
+        if (objects[site.object].kind == ObjectKind::kBuffer)
+            written.push_back(&launch.buffers[objects[site.object].slot]);
+    }
+    for (uint32_t slot = 0; slot < kNumBufferSlots; ++slot) {
+        only_read_[slot] = std::ranges::none_of(
+            written, [&](const BufferBinding* binding) { return overlap(*binding, launch.buffers[slot]); });
+    }
 }
 
 Record Race::record_of(const Access& access) const {
     const Thread& thread = *access.thread;
     const bool device = access.site->space == MemorySpace::kDevice;
     return {.epoch = device ? thread.device_epoch : thread.threadgroup_epoch,
-            .group = thread.group,
-            .thread = uint16_t(thread.index),
-            .simdgroup_epoch = device ? thread.device_simdgroup_epoch : thread.threadgroup_simdgroup_epoch,
-            .site = access.site_number};
+            .place = access.site_number << kThreadBits | thread.index,
+            .simdgroup_epoch = device ? thread.device_simdgroup_epoch : thread.threadgroup_simdgroup_epoch};
 }
 
-bool Race::in_one_simdgroup(const Record& a, const Record& b) const {
-    return a.group == b.group && a.thread / kSimdWidth == b.thread / kSimdWidth;
+const Race::Group& Race::group_of(uint32_t epoch) const {
+    return *std::prev(std::ranges::upper_bound(groups_, epoch, {}, &Group::first_epoch));
 }
 
-bool is_tensor_operation(const Site& site) {
-    return site.kind == SiteKind::kTensorOperation;
+// Of two in one threadgroup.
+bool in_one_simdgroup(const Record& a, const Record& b) {
+    return a.thread() / kSimdWidth == b.thread() / kSimdWidth;
 }
 
 std::optional<FindingKind> Race::race_of(const Record& past, const Record& now, bool device) const {
-    if (past.epoch == 0 || (past.group == now.group && past.thread == now.thread)) return std::nullopt;
-    if ((*sites_)[past.site].is_atomic && (*sites_)[now.site].is_atomic) return std::nullopt;
-    if (past.group != now.group)
-        return device && !has_fences_ ? std::optional(FindingKind::kGroupRace) : std::nullopt;
-    if (past.epoch != now.epoch) return std::nullopt;
+    const Site &before = (*sites_)[past.site()], &here = (*sites_)[now.site()];
+    if (before.is_atomic && here.is_atomic) return std::nullopt;
+    if (past.epoch != now.epoch) return FindingKind::kGroupRace;
     if (in_one_simdgroup(past, now)) {
-        if (is_tensor_operation((*sites_)[past.site]) != is_tensor_operation((*sites_)[now.site]))
-            return std::nullopt;
+        if (is_tensor_operation(before) != is_tensor_operation(here)) return std::nullopt;
         if (past.simdgroup_epoch != now.simdgroup_epoch) return std::nullopt;
-        if (past.site != now.site) return FindingKind::kLockstep;
+        if (past.site() != now.site()) return FindingKind::kLockstep;
     }
     return device ? FindingKind::kDeviceRace : FindingKind::kThreadgroupRace;
 }
@@ -111,13 +171,16 @@ void Race::access(const Access& access) {
     const Site& site = *access.site;
     if (!access.inside || site.space == MemorySpace::kPrivate || site.space == MemorySpace::kConstant) return;
     const Record now = record_of(access);
-    shadow_.for_each(access.address, access.size_bytes, [&](Cell& cell, uint64_t address, uint32_t bytes) {
-        if (site.writes) {
-            write(cell, now, access, address, bytes);
-        } else {
-            read(cell, now, access, address);
-        }
-    });
+    const bool across_groups = site.space == MemorySpace::kDevice && !has_fences_;
+    num_foreign_ = across_groups ? groups_.back().first_epoch - 1 : 0;
+    if (site.writes) {
+        shadow_.for_each(
+            access.address, access.size_bytes,
+            [&](Cell& cell, uint64_t address, uint32_t bytes) { write(cell, now, access, address, bytes); });
+    } else {
+        shadow_.for_each(access.address, access.size_bytes,
+                         [&](Cell& cell, uint64_t address, uint32_t) { read(cell, now, access, address); });
+    }
 }
 
 // Whether a store brings what the write before it brought.
@@ -134,28 +197,33 @@ bool brings_same(const Access& access, uint64_t address, uint32_t bytes) {
                        bytes) == 0;
 }
 
-void Race::write(Cell& cell, const Record& now, const Access& access, uint64_t address, uint32_t bytes) {
-    if (!brings_same(access, address, bytes)) compare(cell.write, now, access, address, true);
-    compare(cell.read, now, access, address);
-    compare(cell.other_read, now, access, address);
-    cell = {.write = now, .read = {}, .other_read = {}};
+inline void Race::write(Cell& cell, const Record& now, const Access& access, uint64_t address,
+                        uint32_t bytes) {
+    const Record before = cell[Cell::kWrite], read = cell[Cell::kRead], other = cell[Cell::kOtherRead];
+    if (may_race(before, now) && !brings_same(access, address, bytes))
+        compare(before, now, access, address, true);
+    if (may_race(read, now)) compare(read, now, access, address);
+    if (may_race(other, now)) compare(other, now, access, address);
+    cell = {};
+    cell.set(Cell::kWrite, now);
 }
 
-void Race::read(Cell& cell, const Record& now, const Access& access, uint64_t address) {
-    compare(cell.write, now, access, address, true);
-    Record &first = cell.read, &second = cell.other_read;
-    const auto is_of = [](const Record& a, const Record& b) { return a.thread == b.thread; };
-    if (first.epoch != now.epoch || first.group != now.group) {
-        first = now;
-        second = {};
-    } else if (is_of(first, now)) {
-        first = now;
-    } else if (second.epoch == 0 || is_of(second, now) || in_one_simdgroup(first, second)) {
-        second = now;
+inline void Race::read(Cell& cell, const Record& now, const Access& access, uint64_t address) {
+    const Record before = cell[Cell::kWrite], first = cell[Cell::kRead];
+    if (may_race(before, now)) compare(before, now, access, address, true);
+    if (first.epoch != now.epoch) {
+        cell.set(Cell::kRead, now);
+        cell.set(Cell::kOtherRead, {});
+    } else if (first.thread() == now.thread()) {
+        cell.set(Cell::kRead, now);
+    } else {
+        const Record second = cell[Cell::kOtherRead];
+        if (second.epoch == 0 || second.thread() == now.thread() || in_one_simdgroup(first, second))
+            cell.set(Cell::kOtherRead, now);
     }
 }
 
-Position Race::position(uint16_t thread) const {
+Position Race::position(uint32_t thread) const {
     const Size3& size = group_threads_;
     return {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
 }
@@ -179,13 +247,14 @@ void Race::compare(const Record& past, const Record& now, const Access& access, 
     const bool device = access.site->space == MemorySpace::kDevice;
     const std::optional<FindingKind> found = race_of(past, now, device);
     if (!found) return;
-    const Site& other = (*sites_)[past.site];
-    Finding* finding = findings_.add_pair(*found, now.site, past.site);
+    const Site& other = (*sites_)[past.site()];
+    Finding* finding = findings_.add_pair(*found, now.site(), past.site());
     if (finding == nullptr) return;
     set_access(*finding, access);
     finding->offset_bytes = int64_t(address - access.region->begin);
-    std::string who = fmt::format("thread {}", describe(position(past.thread)));
-    if (past.group != now.group) who += fmt::format(" of threadgroup {}", describe(positions_[past.group]));
+    std::string who = fmt::format("thread {}", describe(position(past.thread())));
+    const Group& group = group_of(past.epoch);
+    if (&group != &groups_.back()) who += fmt::format(" of threadgroup {}", describe(group.position));
     finding->text = fmt::format("{} {} at byte {} of {}, which {} {} at {}; {}.", describe(*access.thread),
                                 describe_deed(access), finding->offset_bytes, describe(access.region->object),
                                 who, past_writes ? other.reads ? "updated" : "wrote" : "read",

@@ -1,8 +1,10 @@
 // A record for each piece of memory that a kernel touches: of four bytes, or of one byte where some access is
-// smaller or misaligned. Made page by page when touched first; finding a page again takes a look at the last
-// one.
+// smaller or misaligned. Made page by page when touched first; the pages that were used last are found
+// without a search.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -17,44 +19,50 @@ class Shadow {
     template <typename Visit>
     void for_each(uint64_t address, uint64_t size_bytes, Visit visit) {
         const bool words = ((address | size_bytes) & 3) == 0;
-        for (uint64_t end = address + size_bytes; address < end;) {
-            Page& page = page_of(address);
-            if (!words && page.unit == 4) split(page);
+        for (const uint64_t end = address + size_bytes; address < end;) {
+            Page& page = page_of(address / kPageBytes);
             const uint64_t stop = std::min(end, (address / kPageBytes + 1) * kPageBytes);
-            for (; address < stop; address += page.unit) {
-                visit(page.cells[address % kPageBytes / page.unit], address, page.unit);
+            if (words && !page.split) {
+                for (; address < stop; address += 4) visit(page.cells[address % kPageBytes / 4], address, 4);
+                continue;
             }
+            if (!page.split) split(page);
+            for (; address < stop; ++address) visit(page.cells[address % kPageBytes], address, 1);
         }
     }
 
   private:
-    static constexpr uint64_t kPageBytes = 4096;
+    static constexpr uint64_t kPageBytes = 4096, kNumRecent = 64;
     struct Page {
-        uint32_t unit = 4;
+        bool split = false;
         std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
     };
+    struct Recent {
+        uint64_t number = ~uint64_t{0};
+        Page* page = nullptr;
+    };
 
-    Page& page_of(uint64_t address) {
-        const uint64_t number = address / kPageBytes;
-        if (number != last_number_) {
-            std::unique_ptr<Page>& page = pages_[number];
-            if (page == nullptr) page = std::make_unique<Page>();
-            last_ = page.get();
-            last_number_ = number;
-        }
-        return *last_;
+    Page& page_of(uint64_t number) {
+        Recent& recent = recent_[number % kNumRecent];
+        if (recent.number != number) recent = {number, &find(number)};
+        return *recent.page;
+    }
+
+    Page& find(uint64_t number) {
+        std::unique_ptr<Page>& page = pages_[number];
+        if (page == nullptr) page = std::make_unique<Page>();
+        return *page;
     }
 
     static void split(Page& page) {
         std::vector<Cell> bytes(kPageBytes);
         for (uint64_t i = 0; i < kPageBytes; ++i) bytes[i] = page.cells[i / 4];
         page.cells = std::move(bytes);
-        page.unit = 1;
+        page.split = true;
     }
 
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-    Page* last_ = nullptr;
-    uint64_t last_number_ = ~uint64_t{0};
+    std::array<Recent, kNumRecent> recent_;
 };
 
 }  // namespace ingot::metal::check

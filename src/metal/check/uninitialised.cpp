@@ -27,7 +27,13 @@ class Uninitialised final : public Listener {
     explicit Uninitialised(Findings& findings) : findings_(findings) {}
 
     bool is_quiet(const MemoryObject& object) const override {
-        return object.space == MemorySpace::kPrivate || object.space == MemorySpace::kConstant;
+        return object.space == MemorySpace::kPrivate || object.space == MemorySpace::kConstant ||
+               (object.kind == ObjectKind::kBuffer && initialised_[object.slot]);
+    }
+    void launch_begins(const LaunchEvent& event) override {
+        for (const Region& region : event.regions)
+            if (region.object.kind == ObjectKind::kBuffer)
+                initialised_[region.object.slot] = region.initialised;
     }
     void access(const Access& access) override;
     void call(const Call& call) override;
@@ -39,6 +45,7 @@ class Uninitialised final : public Listener {
     bool all_missing(const Access& access);
 
     Findings& findings_;
+    std::array<bool, kNumBufferSlots> initialised_{};  // by slot
     Shadow<Written> written_;
     std::vector<EarlyRead> reads_;
 };
@@ -61,18 +68,26 @@ bool is_ordered(const Site& site, const Thread& before, const Thread& after) {
                        : before.device_simdgroup_epoch != after.device_simdgroup_epoch;
 }
 
+// Whether nobody wrote what the access could see.
+bool is_missing(const Written& piece, const Access& access) {
+    return piece.group == 0 || (is_threadgroup(*access.site) && piece.group != access.thread->group + 1);
+}
+
 void Uninitialised::access(const Access& access) {
     if (!access.inside || access.region->initialised) return;
     if (!is_threadgroup(*access.site) && access.site->space != MemorySpace::kDevice) return;
     const bool reads = access.site->reads && (access.site->kind != SiteKind::kCopy || all_missing(access));
+    const bool writes = access.site->writes;
     uint32_t number = 0;  // of this read, once a piece is missing
-    written_.for_each(access.address, access.size_bytes,
-                      [&](Written& piece, uint64_t, uint32_t) { visit(piece, access, reads, number); });
-}
-
-// Whether nobody wrote what the access could see.
-bool is_missing(const Written& piece, const Access& access) {
-    return piece.group == 0 || (is_threadgroup(*access.site) && piece.group != access.thread->group + 1);
+    written_.for_each(access.address, access.size_bytes, [&](Written& piece, uint64_t, uint32_t) {
+        // As nearly always: a read of what was written, or a write of what nobody missed.
+        if (reads && !writes && !is_missing(piece, access)) return;
+        if (writes && !reads && piece.read == 0) {
+            piece.group = access.thread->group + 1;
+        } else {
+            visit(piece, access, reads, number);
+        }
+    });
 }
 
 bool Uninitialised::all_missing(const Access& access) {

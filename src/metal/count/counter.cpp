@@ -61,7 +61,11 @@ void Counter::launch_begins(const check::LaunchEvent& event) {
     num_blocks_ = table.num_blocks;
     blocks_.assign(num_blocks_, {});
     missed_.assign(table.sites.size(), {});
-    lines_.assign(table.sites.size(), {});
+    places_ = std::vector<Place>(table.sites.size());
+    for (size_t i = 0; i < places_.size(); ++i) {
+        places_[i].site = &table.sites[i];
+        places_[i].region = &event.regions[table.sites[i].object];
+    }
     buffers_.clear();
     by_slot_ = {};
     products_.clear();
@@ -90,7 +94,8 @@ void Counter::group_begins(const check::GroupEvent& event) {
     num_threads_ = event.num_threads;
     ++counts_.threadgroups;
     counts_.threads += num_threads_;
-    counts_.simdgroups += (num_threads_ + kSimdWidth - 1) / kSimdWidth;
+    num_simdgroups_ = (num_threads_ + kSimdWidth - 1) / kSimdWidth;
+    counts_.simdgroups += num_simdgroups_;
 }
 
 Counter::Buffer& Counter::buffer_of(const check::Region& region) {
@@ -105,6 +110,29 @@ Counter::Buffer& Counter::buffer_of(const check::Region& region) {
 }
 
 // Lanes of a simdgroup that are at a place for the same time access together.
+inline void Counter::add_lines(uint32_t site, uint32_t simdgroup, uint64_t round, const check::Region& region,
+                               uint64_t offset, uint64_t size_bytes) {
+    SimdgroupLines& lines = places_[site].lines;
+    if (lines.empty()) with_lines_.push_back(site);
+    const uint64_t time = round * num_simdgroups_ + simdgroup;
+    // Blocks of the region itself, wherever this process has it; no two regions share a number.
+    const uint64_t base = region.begin * kLineBytes, last = base + (offset + size_bytes - 1) / kLineBytes;
+    for (uint64_t line = base + offset / kLineBytes; line <= last; ++line) lines.add(time, line);
+}
+
+// The usual access of a buffer.
+void Counter::hear(const fibers::Lane& lane, uint32_t number, uint64_t address) {
+    Place& place = places_[number];
+    const Site& site = *place.site;
+    const uint64_t offset = address - place.region->begin;
+    const uint64_t runs = lane.group->block_counts[size_t{lane.thread} * num_blocks_ + site.block];
+    add_lines(number, lane.simdgroup_index, runs - 1, *place.region, offset, site.size_bytes);
+    if (place.buffer == nullptr) place.buffer = &buffer_of(*place.region);
+    ++place.times_heard;
+    if (site.reads) place.buffer->read.add(offset, site.size_bytes);
+    if (site.writes) place.buffer->written.add(offset, site.size_bytes);
+}
+
 void Counter::access(const check::Access& access) {
     const Site& site = *access.site;
     if (site.space == MemorySpace::kPrivate) return;
@@ -127,14 +155,9 @@ void Counter::access(const check::Access& access) {
         counts_.threadgroup_memory.bytes_written += written;
         return;
     }
-    SimdgroupLines& lines = lines_[access.site_number];
-    if (lines.empty()) with_lines_.push_back(access.site_number);
-    const uint32_t num_simdgroups = (num_threads_ + kSimdWidth - 1) / kSimdWidth;
-    const uint64_t time = access.round * num_simdgroups + access.thread->simdgroup;
-    // Blocks of the region itself, wherever this process has it; no two regions share a number.
-    const uint64_t base = access.region->begin * kLineBytes, offset = uint64_t(access.offset());
-    const uint64_t last = base + (offset + access.size_bytes - 1) / kLineBytes;
-    for (uint64_t line = base + offset / kLineBytes; line <= last; ++line) lines.add(time, line);
+    const uint64_t offset = uint64_t(access.offset());
+    add_lines(access.site_number, access.thread->simdgroup, access.round, *access.region, offset,
+              access.size_bytes);
     if (access.region->object.kind != ObjectKind::kBuffer) return;
     Buffer& buffer = buffer_of(*access.region);
     buffer.counts.bytes_read += read;
@@ -208,7 +231,15 @@ void Counter::group_ends(const check::GroupEvent& event) {
         missed_[site].subtract(runs_of(event.block_counts, block, misses));
     }
     misses_.clear();
-    for (const uint32_t site : with_lines_) counts_.sites[site].lines += lines_[site].take();
+    for (const uint32_t number : with_lines_) {
+        Place& place = places_[number];
+        counts_.sites[number].lines += place.lines.take();
+        if (place.times_heard == 0) continue;
+        const uint64_t bytes = place.times_heard * place.site->size_bytes;
+        if (place.site->reads) place.buffer->counts.bytes_read += bytes;
+        if (place.site->writes) place.buffer->counts.bytes_written += bytes;
+        place.times_heard = 0;
+    }
     with_lines_.clear();
 }
 

@@ -90,6 +90,11 @@ class Counter final : public check::Listener {
         return object.space == MemorySpace::kThreadgroup || object.space == MemorySpace::kPrivate;
     }
     bool hears_calls() const override { return false; }
+    decltype(Ear::hear) ear() const override {
+        return [](void* self, const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t, uint64_t) {
+            static_cast<Counter*>(self)->hear(lane, site, address);
+        };
+    }
     void launch_begins(const check::LaunchEvent& event) override;
     void group_begins(const check::GroupEvent& event) override;
     void access(const check::Access& access) override;
@@ -115,7 +120,19 @@ class Counter final : public check::Listener {
         void subtract(const Runs& other);
     };
 
+    // What was accessed at a site.
+    struct Place {
+        const Site* site = nullptr;
+        const check::Region* region = nullptr;  // of its object
+        Buffer* buffer = nullptr;               // likewise, if it was touched by ear
+        uint64_t times_heard = 0;               // by the running group, by ear
+        SimdgroupLines lines;                   // likewise, in any way
+    };
+
     Buffer& buffer_of(const check::Region& region);
+    void hear(const fibers::Lane& lane, uint32_t site, uint64_t address);
+    void add_lines(uint32_t site, uint32_t simdgroup, uint64_t round, const check::Region& region,
+                   uint64_t offset, uint64_t size_bytes);
     // Of one block, if `less` (by thread) of its runs don't count.
     Runs runs_of(std::span<const uint64_t> counts, uint32_t block, const std::vector<uint32_t>& less) const;
     void add_runs(std::span<const uint64_t> counts);
@@ -124,11 +141,11 @@ class Counter final : public check::Listener {
     const Kernel* kernel_ = nullptr;
     Counts counts_;
     uint32_t num_blocks_ = 0;
-    uint32_t num_threads_ = 0;                          // of the running group
+    uint32_t num_threads_ = 0, num_simdgroups_ = 0;     // of the running group
     std::vector<Runs> blocks_;                          // by block
     std::vector<Runs> missed_;                          // by site: accesses that didn't happen
-    std::vector<SimdgroupLines> lines_;                 // by site, of the running group
-    std::vector<uint32_t> with_lines_;                  // sites that have any
+    std::vector<Place> places_;                         // by site
+    std::vector<uint32_t> with_lines_;                  // sites with lines
     std::map<uint32_t, std::vector<uint32_t>> misses_;  // site -> by thread of the running group
     std::map<uint64_t, Buffer> buffers_;                // by address
     std::array<Buffer*, kNumBufferSlots> by_slot_{};

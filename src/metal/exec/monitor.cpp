@@ -53,14 +53,21 @@ extern "C" void* ingot_watch_load(const Lane* me, void* address, const void* bas
 
 extern "C" void* ingot_watch_store(const Lane* me, void* address, const void* base, uint32_t site,
                                    uint64_t low, uint64_t high) {
-    if (me->group->monitor == nullptr) return address;
+    ingot::metal::Monitor* monitor = me->group->monitor;
+    if (monitor == nullptr) return address;
+    const ingot::metal::Ear& ear = monitor->ears()[site];
+    const auto place = reinterpret_cast<uintptr_t>(address);
+    if (ear.takes(place)) {
+        ear.hear(ear.hearer, *me, site, place, low, high);
+        return address;
+    }
     const RawAccess access{.site = site,
                            .address = address,
                            .size_bytes = ingot::metal::site_of(*me, site).size_bytes,
                            .base = base,
                            .value_low = low,
                            .value_high = high};
-    return me->group->monitor->access(*me, access) ? address : ingot::metal::spare_zeros();
+    return monitor->access(*me, access) ? address : ingot::metal::spare_zeros();
 }
 
 extern "C" uint64_t ingot_watch_copy(const Lane* me, void* address, const void* base, uint32_t site,

@@ -22,6 +22,19 @@ struct RawAccess {
     uint64_t value_low = 0, value_high = 0;  // the first 16 bytes that a store brings
 };
 
+// Who hears of the accesses of one site that are as they should be: inside of its object, at the alignment
+// that it needs. They are many, so they take a way of their own; whatever else a site does is told to
+// access().
+struct Ear {
+    uint64_t begin = 0, num_places = 0;  // where such accesses begin; none: all are told to access()
+    uint64_t align_mask = 0;
+    void (*hear)(void* hearer, const fibers::Lane& thread, uint32_t site, uint64_t address,
+                 uint64_t value_low, uint64_t value_high) = nullptr;
+    void* hearer = nullptr;
+
+    bool takes(uint64_t address) const { return address - begin < num_places && (address & align_mask) == 0; }
+};
+
 // What a matmul2d multiplies: m x k by k x n, by `threads` together.
 struct ProductShape {
     int32_t m = 0, n = 0, k = 0;  // k as long as the operands are where the kernel leaves it open
@@ -61,6 +74,8 @@ class Monitor {
 
     virtual void begin_group(const fibers::Group& group) = 0;
     virtual void end_group(const fibers::Group& group) = 0;
+    // By site; settled when a group has begun.
+    const Ear* ears() const { return ears_; }
     // False keeps the access from happening: a write is dropped, a read gives 0.
     virtual bool access(const fibers::Lane& thread, const RawAccess& access) = 0;
     // `argument`: a barrier's memory flags, a shuffle's lane.
@@ -81,6 +96,9 @@ class Monitor {
     virtual const fibers::QuietRange* quiet_ranges() const = 0;
     // Whether call() is told of more than tensor operations.
     virtual bool hears_calls() const = 0;
+
+  protected:
+    const Ear* ears_ = nullptr;
 };
 
 // Called by the runtime of tensor operations; does nothing where the running launch isn't watched.
