@@ -1,4 +1,4 @@
-// The backend's own promises: what it refuses and how, buffers, weights in place, and failures of the device.
+// The backend's own promises: buffers, weights in place, its budget, and failures of the device.
 #include <fstream>
 
 #include <unistd.h>
@@ -11,114 +11,6 @@ namespace {
 
 using namespace graph;
 using ::testing::HasSubstr;
-
-// What graphs as text begin with.
-const std::string kHeader = "graph tokens=1 sequences=1 outputs=1 kv=f32 window=causal fuse=none\n";
-
-TEST_F(MetalTest, TrapAnUnknownWeightTypeIsRefusedByName) {
-    const auto metal = make_metal();
-    for (const auto& [type, accepted] : {std::pair(QuantType::kQ2_K, false), {QuantType::kQ4_K, true}}) {
-        const WeightId matrix = weights_.add(accepted ? "good" : "bad", 4, 256, type);
-        GraphBuilder b({}, weights_.table());
-        b.output(b.mat_mul(matrix, b.input("x", DType::kF32, {1, 256})));
-        const Graph graph = value_of(std::move(b).finish());
-        const auto answer = metal->supports_op(graph, graph[NodeId(1)]);
-        if (accepted) {
-            expect_ok(answer);
-        } else {
-            EXPECT_THAT(error_of(answer),
-                        HasSubstr("'bad' is Q2_K; the Metal kernels accept F32 F16 BF16 Q4_0"));
-        }
-    }
-}
-
-TEST_F(MetalTest, ARowLengthThatNoKernelReadsIsRefusedByName) {
-    const auto metal = make_metal();
-    const WeightId matrix = weights_.add("ragged", 4, 6);
-    GraphBuilder b({}, weights_.table());
-    b.output(b.mat_mul(matrix, b.input("x", DType::kF32, {1, 6})));
-    const Graph graph = value_of(std::move(b).finish());
-    EXPECT_EQ("'ragged' has rows of 6 elements; the F32 kernels accept multiples of 4",
-              error_of(metal->supports_op(graph, graph[NodeId(1)])));
-}
-
-// No kernel meets one: a table of weights, whatever the device, takes no row of part of a block.
-TEST_F(MetalTest, TrapARowOfPartBlocksIsRefusedByName) {
-    const std::vector<std::byte> zeros(4096);
-    for (const mtl::WeightFormat& format : mtl::kWeightFormats) {
-        const QuantTraits& type = traits(format.type);
-        if (type.block_size == 1) continue;
-        for (const uint32_t cols : {type.block_size - 1, type.block_size + 16, 2 * type.block_size}) {
-            const auto added = weights_.table()->add(
-                {fmt::format("{} {}", type.name, cols), format.type, 4, cols,
-                 std::span(zeros).first(4 * cols / type.block_size * type.block_size_bytes)});
-            if (cols % type.block_size == 0) {
-                EXPECT_TRUE(added) << added.error().describe();
-            } else {
-                EXPECT_EQ(fmt::format("weight '{} {}' has rows of {} elements; {} accepts multiples of {}",
-                                      type.name, cols, cols, type.name, type.block_size),
-                          error_of(added));
-            }
-        }
-        EXPECT_EQ(0u, type.block_size % format.row_multiple) << "nor one that its kernels can't read";
-    }
-}
-
-TEST_F(MetalTest, AFusedNodeOfSeveralTokensIsRefusedAndTheChainStays) {
-    const WeightId gate = weights_.add("gate", 8, 32), up = weights_.add("up", 8, 32);
-    const std::vector<float> x = random_values(2 * 32, 1);
-    compare({.tokens = 2},
-            [&](GraphBuilder& b) {
-                const NodeId in = b.input("x", DType::kF32, {2, 32});
-                b.output(b.mul(b.silu(b.mat_mul(gate, in)), b.mat_mul(up, in)));
-            },
-            {{"x", x}}, 2e-5, {"mat_mul_multi_f32", "mat_mul_multi_f32", "swiglu"});
-}
-
-TEST_F(MetalTest, FusedProductsOfTwoTypesAreRefusedAndTheChainStays) {
-    const WeightId gate = weights_.add("gate", 8, 32), up = weights_.add("up", 8, 32, QuantType::kF16);
-    const std::vector<float> x = random_values(32, 1);
-    compare({},
-            [&](GraphBuilder& b) {
-                const NodeId in = b.input("x", DType::kF32, {1, 32});
-                b.output(b.mul(b.silu(b.mat_mul(gate, in)), b.mat_mul(up, in)));
-            },
-            {{"x", x}}, 2e-5, {"mat_mul_one_f32", "mat_mul_one_f16", "swiglu"});
-}
-
-TEST_F(MetalTest, AnIndexOutsideItsTableIsAnErrorThatNamesIt) {
-    const WeightId table = weights_.add("t", 4, 8);
-    const auto metal = make_metal();
-    const auto make = [&](const GraphParams& p) {
-        GraphBuilder b(p, weights_.table());
-        b.output(b.get_rows(table, b.tokens()));
-        return std::move(b).finish();
-    };
-    Executor executor({metal.get()}, make, {});
-    for (int32_t bad : {4, -1, 1 << 30}) {
-        const std::vector<int32_t> rows = {bad};
-        EXPECT_EQ(fmt::format("%1 get_rows 't': row {}; 0 to 3 are accepted", bad),
-                  error_of(executor.run({}, std::vector<InputData>{{"tokens", rows}})));
-    }
-    EXPECT_TRUE(metal->kernel_counts().empty()) << "nothing may be dispatched";
-}
-
-TEST_F(MetalTest, ACellPastTheRegionIsRefusedBeforeAnythingIsStored) {
-    const auto metal = make_metal();
-    const auto make = [&](const GraphParams& p) {
-        GraphBuilder b(p, weights_.table());
-        const NodeId k = b.input("k", DType::kF32, {1, 1, 8});
-        b.kv_store(0, k, k);
-        b.output(b.scale(b.reshape(k, {1, 8}), 1.0f));
-        return std::move(b).finish();
-    };
-    Executor executor({metal.get()}, make, {.kv_cells = 4});
-    const std::vector<float> k = random_values(8, 1);
-    const std::vector<int32_t> cells = {4};
-    EXPECT_THAT(error_of(executor.run({}, std::vector<InputData>{{"k", k}, {"cells", cells}})),
-                HasSubstr("KV cell 4; 0 to 3 are accepted"));
-    EXPECT_TRUE(metal->kernel_counts().empty());
-}
 
 // Bit for bit what the host's conversions make, in the named cells alone.
 TEST_F(MetalTest, TrapTheStoreTouchesItsRowsAloneAndMakesTheBytesOfTheHost) {
@@ -160,138 +52,6 @@ TEST_F(MetalTest, TrapTheStoreTouchesItsRowsAloneAndMakesTheBytesOfTheHost) {
         }
         EXPECT_EQ(metal->kernel_counts().at(fmt::format("kv_store_{}", format.name)), 1u);
     }
-}
-
-// Memory for each value of a graph.
-std::vector<BoundNode> bind(Backend& backend, const Graph& graph) {
-    std::vector<BufferRef> places(graph.size());
-    std::vector<BoundNode> bound;
-    for (uint32_t i = 0; i < graph.size(); ++i) {
-        const Node& node = graph[NodeId(i)];
-        const size_t count = node.shape.count();
-        if (node.type != DType::kKv) places[i] = {value_of(backend.alloc_fresh(count * 4)), 0, count};
-        if (node.op == Op::kInput) continue;
-        bound.push_back({NodeId(i), places[i], {}});
-        for (const NodeId in : node.inputs)
-            bound.back().inputs.push_back(in.valid() ? places[in.index()] : BufferRef());
-    }
-    return bound;
-}
-
-// What passes leave to the backend: nodes that were never asked about, or whose memory is another.
-TEST_F(MetalTest, WhatTheKernelsCannotDoIsRefusedWhenItIsBound) {
-    constexpr std::string_view kInputs = R"(weight "q" F32 [64, 32]
-weight "k" F32 [32, 32]
-weight "gain" F32 [1, 32]
-%0 = input() {{name="x"}} : f32 [{0}, 32]
-%1 = input() {{name="cells"}} : i32 [{0}]
-)";
-    constexpr std::string_view kStore = R"(%2 = input() {{name="k"}} : f32 [1, {1}, {2}]
-%3 = kvcache_store(k=%2, v=%2, cells=%1) {{{0}kv_heads={1} head_dim={2}}} : kv [{1}, {2}]
-)";
-    constexpr std::string_view kAttention =
-        R"(%2 = kvcache_load() {{{0}kv_heads={1} head_dim={2}}} : kv [{1}, {2}]
-%3 = input() {{name="q"}} : f32 [1, 2, {2}]
-%4 = attn(q=%3, kv=%2, window=%1) {{heads=2 kv_heads={1} head_dim={2} scale=1}} : f32 [1, {3}]
-)";
-    constexpr std::string_view kQkv =
-        R"(%2 = fused_qkv{3}(x=%0, positions=%1, cells=%1, wq="q", wk="k", wv="k"{4}) )"
-        R"({{{1}heads={5} kv_heads={6} head_dim={2} dims=16}} : f32 [{0}, {5}, {2}]
-)";
-    const auto store = [&](std::string_view layer, int heads, int dim) {
-        return fmt::format(kInputs, 1) + fmt::format(kStore, layer, heads, dim);
-    };
-    const auto attention = [&](std::string_view layer, int heads, int dim) {
-        return fmt::format(kInputs, 1) + fmt::format(kAttention, layer, heads, dim, 2 * dim);
-    };
-    const auto qkv = [&](int tokens, std::string_view layer, int dim, bool norm) {
-        return fmt::format(kInputs, tokens) + fmt::format(kQkv, tokens, layer, dim, norm ? "_norm" : "",
-                                                          norm ? R"(, q_gain="gain", k_gain="gain")" : "",
-                                                          64 / dim, 32 / dim);
-    };
-    const auto of_x = [&](int tokens, std::string_view line) {
-        return fmt::format(kInputs, tokens) + fmt::format("{} : f32 [{}, ", line, tokens);
-    };
-    // Layer 0 has cells of 1 x 32.
-    const std::pair<std::string, const char*> cases[] = {
-        {store("", 1, 32), nullptr},
-        {attention("", 1, 32), nullptr},
-        {store("", 2, 16), "layer 0 has KV cells of 1 x 32; 2 x 16 are accepted"},
-        {store("", 1, 48), "layer 0 has KV cells of 1 x 32; 1 x 48 are accepted"},
-        {store("layer=7 ", 1, 32), "layer 7 has no KV cells on metal"},
-        {attention("", 2, 16), "layer 0 has KV cells of 1 x 32; 2 x 16 are accepted"},
-        {attention("", 1, 64), "layer 0 has KV cells of 1 x 32; 1 x 64 are accepted"},
-        {attention("layer=7 ", 1, 32), "layer 7 has no KV cells on metal"},
-        {qkv(2, "", 32, false), "2 tokens in a fused node; 1 is accepted"},
-        {qkv(2, "", 32, true), "2 tokens in a fused node; 1 is accepted"},
-        {qkv(1, "layer=7 ", 32, false), "layer 7 has no KV cells on metal"},
-        {qkv(1, "", 16, false), "layer 0 has KV cells of 1 x 32; 2 x 16 are accepted"},
-        {qkv(1, "", 32, false), "the weight 'q' is not on the Metal device"},
-        {qkv(1, "", 32, true), "the weight 'q' is not on the Metal device"},
-        {of_x(2, R"(%2 = fused_ffn(x=%0, gate="k", up="k"))") + "32]",
-         "2 tokens in a fused node; 1 is accepted"},
-        {of_x(1, R"(%2 = fused_ffn(x=%0, gate="k", up="k"))") + "32]",
-         "the weight 'k' is not on the Metal device"},
-        {of_x(3, R"(%2 = mat_mul(x=%0, matrix="q"))") + "64]", "the weight 'q' is not on the Metal device"},
-        {of_x(3, R"(%2 = rms_norm(x=%0, gain="gain"))") + "32]",
-         "the weight 'gain' is not on the Metal device"},
-        {of_x(1, R"(%2 = get_rows(rows=%1, table="k"))") + "32]",
-         "the weight 'k' is not on the Metal device"},
-    };
-    for (const auto& [text, error] : cases) {
-        SCOPED_TRACE(text);
-        const auto metal = make_metal();
-        const KvLayer layer{0, 1, 32};
-        expect_ok(metal->ensure_kv({&layer, 1}, kv::Format::kF32, 8));
-        const Graph graph = value_of(parse(kHeader + text));
-        const auto program = metal->prepare(graph, bind(*metal, graph));
-        if (error == nullptr) {
-            EXPECT_TRUE(program) << program.error().describe();
-        } else {
-            EXPECT_THAT(error_of(program),
-                        ::testing::AllOf(::testing::StartsWith("metal: %"), HasSubstr(error)));
-        }
-    }
-}
-
-// The fused nodes store cells, too.
-TEST_F(MetalTest, ACellPastTheRegionIsRefusedByTheFusedNodesToo) {
-    const WeightId matrix = weights_.add("w", 32, 32), gain = weights_.add("gain", 1, 32);
-    for (const bool norms : {false, true}) {
-        const auto make = [&](const GraphParams& p) {
-            GraphBuilder b(p, weights_.table());
-            const NodeId x = b.input("x", DType::kF32, {1, 32});
-            const auto rotated = [&] {
-                NodeId head = b.split_heads(b.mat_mul(matrix, x), 1, 32);
-                if (norms) head = b.qk_norm(head, gain, 1e-5f);
-                return b.rope(head, b.positions(), {.dims = 32});
-            };
-            const NodeId q = rotated(), k = rotated();
-            b.kv_store(0, k, b.split_heads(b.mat_mul(matrix, x), 1, 32));
-            b.output(b.attention(q, 0, {1, 1, 32, 1.0f}));
-            return std::move(b).finish();
-        };
-        const auto metal = make_metal();
-        Executor executor({metal.get()}, make, {.kv_cells = 4});
-        const std::vector<float> x = random_values(32, 1);
-        for (const int32_t bad : {4, -1}) {
-            const std::vector<int32_t> cells = {bad}, positions = {0};
-            EXPECT_THAT(
-                error_of(executor.run(
-                    {}, std::vector<InputData>{{"x", x}, {"cells", cells}, {"positions", positions}})),
-                ::testing::AllOf(HasSubstr(norms ? "fused_qkv_norm" : "fused_qkv"),
-                                 HasSubstr(fmt::format("KV cell {}; 0 to 3 are accepted", bad))));
-        }
-        EXPECT_TRUE(metal->kernel_counts().empty()) << "nothing may be dispatched";
-    }
-}
-
-TEST_F(MetalTest, CellsThatAreNoWholeBlocksAreRefused) {
-    const auto metal = make_metal();
-    const KvLayer layer{2, 1, 40};
-    EXPECT_EQ("layer 2 has KV cells of 40 elements; q8_0 accepts multiples of 32",
-              error_of(metal->ensure_kv({&layer, 1}, kv::Format::kQ8_0, 8)));
-    expect_ok(metal->ensure_kv({&layer, 1}, kv::Format::kF16, 8));
 }
 
 TEST_F(MetalTest, TrapAHostReadWaitsForWhatIsPending) {
@@ -373,7 +133,7 @@ TEST_F(MetalTest, WhatIsPendingRunsWhenTheBackendGoes) {
     metal::set_counting(device->get(), true);
     {
         const auto metal = mtl::MetalBackend::create_on(*device, {});
-        const Graph graph = value_of(parse(kHeader + R"(%0 = input() {name="x"} : f32 [1, 4]
+        const Graph graph = value_of(parse(kGraphHeader + R"(%0 = input() {name="x"} : f32 [1, 4]
 %1 = silu(x=%0) : f32 [1, 4])"));
         const auto program = value_of(metal->prepare(graph, bind(*metal, graph)));
         expect_ok(metal->execute(*program, nullptr));
@@ -441,6 +201,28 @@ TEST_F(MetalTest, WhatDoesNotFitTheBudgetIsAnErrorWithTheNumbers) {
                       {});
     EXPECT_THAT(error_of(executor.prepare({})), HasSubstr("16384 bytes for 'big' don't fit"));
     EXPECT_GT(make_metal()->budget_bytes(), 0u) << "what the device recommends";
+}
+
+TEST_F(MetalTest, TablesOfAnglesCountForAsLongAsTheirProgramLives) {
+    // 64 angles, as cosine and sine.
+    const Graph graph = value_of(parse(kGraphHeader + R"(%0 = input() {name="x"} : f32 [1, 1, 128]
+%1 = input() {name="positions"} : i32 [1]
+%2 = rope(x=%0, positions=%1) {dims=128} : f32 [1, 1, 128])"));
+    constexpr uint64_t kValues = 2 * 128 * 4 + 4, kTable = 128 * 4;
+    for (const uint64_t missing : {0, 1}) {
+        const auto metal = make_metal({.memory_bytes = kValues + kTable - missing});
+        const std::vector<BoundNode> bound = bind(*metal, graph);
+        EXPECT_EQ(kValues, metal->memory().buffer_bytes);
+        if (missing == 0) {
+            const auto program = value_of(metal->prepare(graph, bound));
+            EXPECT_EQ(kValues + kTable, metal->memory().buffer_bytes);
+        } else {
+            EXPECT_THAT(
+                error_of(metal->prepare(graph, bound)),
+                HasSubstr("512 bytes for a table of angles or cells don't fit the Metal device's 1539"));
+        }
+        EXPECT_EQ(kValues, metal->memory().buffer_bytes);
+    }
 }
 
 TEST_F(MetalTest, AProfileNamesTheKernelsAndWhatWasWaitedFor) {

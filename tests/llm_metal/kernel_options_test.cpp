@@ -24,13 +24,14 @@ TEST(MetalOptions, SayWhatIsAcceptedWhenTheyAreWrong) {
         const auto options = parse_kernel_options({wrong});
         ASSERT_FALSE(options) << wrong;
         EXPECT_THAT(options.error().message,
-                    HasSubstr(fmt::format("'{}' sets nothing; attn.decode=flash|split|classic, attn.prefill="
-                                          "auto|flash|classic, mat_mul=auto|tile|multi, weights=",
+                    HasSubstr(fmt::format("'{}' sets nothing; attn.decode=flash|split|classic|tile, "
+                                          "attn.chunks=auto|1|2|4|8|16, attn.prefill=auto|flash|classic|"
+                                          "parallel, mat_mul=auto|tile|multi, weights=",
                                           wrong)));
     }
     const auto options = parse_kernel_options({"attn.decode=fast"});
     ASSERT_FALSE(options);
-    EXPECT_EQ("attn.decode is 'fast'; flash, split, classic are accepted", options.error().message);
+    EXPECT_EQ("attn.decode is 'fast'; flash, split, classic, tile are accepted", options.error().message);
 }
 
 TEST(MetalOptions, EachValueIsTheEnumItSpells) {
@@ -44,21 +45,23 @@ TEST(MetalOptions, EachValueIsTheEnumItSpells) {
 // Every combination; the table is what the docs say.
 TEST(MetalOptions, AttentionRoutesAreThese) {
     size_t routes = 0;
-    for (const AttnDecodeChoice decode :
-         {AttnDecodeChoice::kFlash, AttnDecodeChoice::kSplit, AttnDecodeChoice::kClassic}) {
-        for (const AttnPrefillChoice prefill :
-             {AttnPrefillChoice::kAuto, AttnPrefillChoice::kFlash, AttnPrefillChoice::kClassic}) {
+    for (const auto& [decode, of_one] : {std::pair(AttnDecodeChoice::kFlash, AttentionRoute::kDecode),
+                                         {AttnDecodeChoice::kSplit, AttentionRoute::kDecode},
+                                         {AttnDecodeChoice::kClassic, AttentionRoute::kClassic},
+                                         {AttnDecodeChoice::kTile, AttentionRoute::kTile}}) {
+        for (const auto& [prefill, of_few, of_many] :
+             {std::tuple(AttnPrefillChoice::kAuto, AttentionRoute::kClassic, AttentionRoute::kTile),
+              {AttnPrefillChoice::kFlash, AttentionRoute::kTile, AttentionRoute::kTile},
+              {AttnPrefillChoice::kClassic, AttentionRoute::kClassic, AttentionRoute::kClassic},
+              {AttnPrefillChoice::kParallel, AttentionRoute::kPasses, AttentionRoute::kPasses}}) {
             for (const uint32_t tokens : {1u, 2u, 7u, 8u, 512u}) {
-                AttentionRoute route = AttentionRoute::kClassic;
-                if (tokens == 1 && decode != AttnDecodeChoice::kClassic) route = AttentionRoute::kDecode;
-                if (tokens >= 8 && prefill == AttnPrefillChoice::kAuto) route = AttentionRoute::kTile;
-                if (tokens >= 2 && prefill == AttnPrefillChoice::kFlash) route = AttentionRoute::kTile;
+                const AttentionRoute route = tokens == 1 ? of_one : tokens < 8 ? of_few : of_many;
                 EXPECT_EQ(route, attention_route(tokens, {.attn_decode = decode, .attn_prefill = prefill}));
                 ++routes;
             }
         }
     }
-    EXPECT_EQ(45u, routes);
+    EXPECT_EQ(80u, routes);
 }
 
 }  // namespace

@@ -35,6 +35,27 @@ inline std::string findings(const mtl::Device& device) {
     return text;
 }
 
+// What graphs as text begin with.
+inline const std::string kGraphHeader =
+    "graph tokens=1 sequences=1 outputs=1 kv=f32 window=causal fuse=none\n";
+
+// Memory for each value of a graph.
+inline std::vector<BoundNode> bind(Backend& backend, const graph::Graph& graph) {
+    std::vector<BufferRef> places(graph.size());
+    std::vector<BoundNode> bound;
+    for (uint32_t i = 0; i < graph.size(); ++i) {
+        const graph::Node& node = graph[graph::NodeId(i)];
+        const size_t count = node.shape.count();
+        if (node.type != graph::DType::kKv)
+            places[i] = {value_of(backend.alloc_fresh(count * sizeof(float))), 0, count};
+        if (node.op == graph::Op::kInput) continue;
+        bound.push_back({graph::NodeId(i), places[i], {}});
+        for (const graph::NodeId in : node.inputs)
+            bound.back().inputs.push_back(in.valid() ? places[in.index()] : BufferRef());
+    }
+    return bound;
+}
+
 // Run with INGOT_METAL_CHECK, these tests fail on anything that the checkers find ("checked." in ctest).
 class MetalTest : public ::testing::Test {
   protected:

@@ -90,6 +90,8 @@ TEST_P(MetalPaths, GiveTheGoldenLogits) {
          {"attention_tile", "attention_decode", "attention_combine", "mat_mul_tile"}},
         {{"attn.decode=classic", "attn.prefill=classic", "mat_mul=multi"},
          {"attention_classic", "mat_mul_multi"}},
+        {{"attn.decode=tile", "attn.prefill=parallel"},
+         {"attention_tile", "attention_scores", "mat_mul_tile"}},
     };
     const bool packs = std::string_view(GetParam()) != "qwen3-tied";  // cells of whole blocks of 32
     for (const Path& path : paths) {
@@ -103,8 +105,9 @@ TEST_P(MetalPaths, GiveTheGoldenLogits) {
                 load(GetParam(), {.settings = path.settings, .profile = true, .kv_format = format});
             expect_golden(*engine, golden_, std::ranges::max(golden_.lengths()), bar);
             const std::string profile = engine->stats().profile;
-            for (const std::string_view family : {"attention_tile", "attention_decode", "attention_classic",
-                                                  "attention_combine", "mat_mul_tile", "mat_mul_multi"}) {
+            for (const std::string_view family :
+                 {"attention_tile", "attention_decode", "attention_classic", "attention_combine",
+                  "attention_scores", "mat_mul_tile", "mat_mul_multi"}) {
                 const bool wanted = std::ranges::find(path.kernels, family) != path.kernels.end();
                 EXPECT_EQ(wanted, profile.find(fmt::format(" x {}", family)) != profile.npos)
                     << family << " in\n"

@@ -257,7 +257,7 @@ TEST_P(MetalAttention, TrapAnInfiniteValueStaysWithTheRowsThatSeeIt) {
     constexpr uint32_t kTokens = 20, kBefore = 50, kBroken = 7;
     // Past what a half holds, so the scale of q8_0 too.
     planted_ = {kBroken, GetParam() == kv::Format::kF32 ? INFINITY : 1e30f};
-    for (const char* path : {"attn.prefill=flash", "attn.prefill=classic"}) {
+    for (const char* path : {"attn.prefill=flash", "attn.prefill=classic", "attn.prefill=parallel"}) {
         SCOPED_TRACE(path);
         const auto metal = make_metal({.kernels = value_of(mtl::parse_kernel_options({path}))});
         ReferenceBackend reference;
@@ -319,7 +319,9 @@ TEST_P(MetalAttention, EveryPathThatCanBeChosenGivesTheSame) {
     const Choice choices[] = {{"attn.decode=flash", 1, "decode"},     {"attn.decode=split", 1, "decode"},
                               {"attn.decode=classic", 1, "classic"},  {"attn.prefill=flash", 3, "tile"},
                               {"attn.prefill=classic", 3, "classic"}, {"attn.prefill=classic", 40, "classic"},
-                              {"attn.prefill=flash", 40, "tile"}};
+                              {"attn.prefill=flash", 40, "tile"},     {"attn.prefill=parallel", 2, "scores"},
+                              {"attn.prefill=parallel", 40, "sums"},  {"attn.decode=tile", 1, "tile"},
+                              {"attn.chunks=1", 1, "decode"},         {"attn.chunks=8", 1, "decode"}};
     for (const Choice& choice : choices) {
         SCOPED_TRACE(fmt::format("{}, {} tokens", choice.setting, choice.tokens));
         const auto metal = make_metal({.kernels = value_of(mtl::parse_kernel_options({choice.setting}))});
@@ -329,7 +331,8 @@ TEST_P(MetalAttention, EveryPathThatCanBeChosenGivesTheSame) {
                   kFloatBar);
         EXPECT_TRUE(metal->kernel_counts().contains(kernel(choice.family)));
         EXPECT_EQ(metal->kernel_counts().contains("attention_combine"),
-                  choice.setting == std::string_view("attn.decode=split"));
+                  choice.setting == std::string_view("attn.decode=split") ||
+                      choice.setting == std::string_view("attn.chunks=8"));
     }
 }
 

@@ -50,5 +50,13 @@ struct AttentionArgs {
     uint32_t tokens;
     uint32_t chunks;
 };
+struct AttentionPassesArgs {
+    uint32_t heads, kv_heads;
+    float scale;
+    float softcap;
+    uint32_t spans_per_token;
+    uint32_t cell_bytes;
+    uint32_t first_cell, cells;
+};
 
 }  // namespace ingot::mtl

@@ -51,12 +51,27 @@ Result<KernelOptions> parse_kernel_options(const std::vector<std::string>& setti
 
 AttentionRoute attention_route(uint32_t tokens, const KernelOptions& options) {
     if (tokens == 1) {
-        return options.attn_decode == AttnDecodeChoice::kClassic ? AttentionRoute::kClassic
-                                                                 : AttentionRoute::kDecode;
+        switch (options.attn_decode) {
+            case AttnDecodeChoice::kFlash:
+            case AttnDecodeChoice::kSplit:
+                return AttentionRoute::kDecode;
+            case AttnDecodeChoice::kClassic:
+                return AttentionRoute::kClassic;
+            case AttnDecodeChoice::kTile:
+                return AttentionRoute::kTile;
+        }
     }
-    const bool tile = options.attn_prefill == AttnPrefillChoice::kFlash ||
-                      (options.attn_prefill == AttnPrefillChoice::kAuto && tokens >= kTileFromTokens);
-    return tile ? AttentionRoute::kTile : AttentionRoute::kClassic;
+    switch (options.attn_prefill) {
+        case AttnPrefillChoice::kAuto:
+            return tokens >= kTileFromTokens ? AttentionRoute::kTile : AttentionRoute::kClassic;
+        case AttnPrefillChoice::kFlash:
+            return AttentionRoute::kTile;
+        case AttnPrefillChoice::kClassic:
+            return AttentionRoute::kClassic;
+        case AttnPrefillChoice::kParallel:
+            break;
+    }
+    return AttentionRoute::kPasses;
 }
 
 }  // namespace ingot::mtl

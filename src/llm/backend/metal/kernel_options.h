@@ -18,10 +18,12 @@ namespace ingot::mtl {
 // X(option, member, name, value names; the first is the default, documentation)
 // clang-format off
 #define INGOT_METAL_OPTIONS(X)                                                                                   \
-    X(AttnDecode,  attn_decode,  "attn.decode",   (kFlash, kSplit, kClassic), ("flash", "split", "classic"),                       \
-      "Attention of one token: groups share long caches, always share them, or a simdgroup a head")              \
-    X(AttnPrefill, attn_prefill, "attn.prefill", (kAuto, kFlash, kClassic), ("auto", "flash", "classic"),                         \
-      "Attention of several tokens: flash from 8 tokens on, tiles on the matrix units, or a simdgroup a head and token") \
+    X(AttnDecode,  attn_decode,  "attn.decode",   (kFlash, kSplit, kClassic, kTile), ("flash", "split", "classic", "tile"),        \
+      "Attention of one token: groups share long caches, always share them, a simdgroup a head, or the prompts' tiles") \
+    X(AttnChunks,  attn_chunks,  "attn.chunks",  (kAuto, k1, k2, k4, k8, k16), ("auto", "1", "2", "4", "8", "16"),                \
+      "Groups that share one token's cells under flash and split: by their number, or so many")                  \
+    X(AttnPrefill, attn_prefill, "attn.prefill", (kAuto, kFlash, kClassic, kParallel), ("auto", "flash", "classic", "parallel"),  \
+      "Attention of several tokens: flash from 8 tokens on, tiles on the matrix units, a simdgroup a head and token, or scores in memory") \
     X(MatMul,      mat_mul,      "mat_mul",      (kAuto, kTile, kMulti), ("auto", "tile", "multi"),                               \
       "Products of several tokens: by their size, tiles on the matrix units, or dot products")                   \
     X(Weights,     weights,      "weights",      (kMapped, kCopied), ("mapped", "copied"),                                       \
@@ -35,6 +37,7 @@ INGOT_METAL_OPTIONS(X)
 
 struct KernelOptions {
     AttnDecodeChoice attn_decode = {};
+    AttnChunksChoice attn_chunks = {};
     AttnPrefillChoice attn_prefill = {};
     MatMulChoice mat_mul = {};
     WeightsChoice weights = {};
@@ -56,6 +59,7 @@ enum class AttentionRoute : uint8_t {
     kDecode,   // groups of four simdgroups share the cells
     kClassic,  // a simdgroup a head and token
     kTile,     // tiles on the matrix units
+    kPasses,   // scores, weights and sums one after the other, through memory
 };
 AttentionRoute attention_route(uint32_t tokens, const KernelOptions& options);
 

@@ -45,7 +45,10 @@ enum class Typed : uint8_t { kNo, kWeight, kKv };
     X(AttnDecode,      "attention_decode",  "attention",   kKv,     128, true,  "Online softmax, cells shared by four simdgroups and up to 16 groups") \
     X(AttnClassic,     "attention_classic", "attention",   kKv,     32,  true,  "Online softmax, a simdgroup a head and token") \
     X(AttnTile,        "attention_tile",    "attention_tile", kKv, 128,  true,  "Online softmax, 8 tokens by 64 cells a simdgroup, on the matrix units") \
-    X(AttnCombine,     "attention_combine", "attention",   kNo,     64,  true,  "Joins what groups of AttnDecode found")
+    X(AttnCombine,     "attention_combine", "attention",   kNo,     64,  true,  "Joins what groups of AttnDecode found") \
+    X(AttnScores,      "attention_scores",  "attention_passes", kKv, 32, true,  "First of three passes: 32 scores a simdgroup") \
+    X(AttnWeights,     "attention_weights", "attention_passes", kNo, 32, true,  "Second: their softmax, a simdgroup a head and token") \
+    X(AttnSums,        "attention_sums",    "attention_passes", kKv, 32, true,  "Third: weighted sums of values, a simdgroup a head and token")
 // clang-format on
 
 enum class Family : uint8_t {

@@ -140,10 +140,18 @@ Result<void> MetalBackend::write_kv(uint32_t layer, KvSide side, uint32_t first_
     return {};
 }
 
-Result<NS::SharedPtr<MTL::Buffer>> MetalBackend::scratch(size_t size_bytes) {
+Result<std::shared_ptr<MTL::Buffer>> MetalBackend::program_buffer(size_t size_bytes, std::string_view what) {
+    INGOT_TRY(reserve(size_bytes, what));
+    INGOT_ASSIGN(const auto buffer, device_->new_buffer(size_bytes));
+    const std::shared_ptr<MTL::Buffer> shared(buffer.get(), [buffer](MTL::Buffer*) {});
+    std::erase_if(program_buffers_, [](const auto& held) { return held.expired(); });
+    program_buffers_.push_back(shared);
+    return shared;
+}
+
+Result<std::shared_ptr<MTL::Buffer>> MetalBackend::scratch(size_t size_bytes) {
     if (!scratch_ || scratch_->length() < size_bytes) {
-        INGOT_TRY(reserve(size_bytes, "scratch memory"));
-        INGOT_ASSIGN(scratch_, device_->new_buffer(size_bytes));
+        INGOT_ASSIGN(scratch_, program_buffer(size_bytes, "scratch memory"));
     }
     return scratch_;
 }
@@ -179,7 +187,9 @@ Backend::Memory MetalBackend::memory() const {
     memory.weight_bytes = weights_.size_bytes();
     for (const auto& [layer, region] : kv_) memory.kv_bytes += 2 * region.size_bytes();
     for (const auto& buffer : buffers_) memory.buffer_bytes += buffer->length();
-    if (scratch_) memory.buffer_bytes += scratch_->length();
+    for (const auto& held : program_buffers_) {
+        if (const auto buffer = held.lock()) memory.buffer_bytes += buffer->length();
+    }
     return memory;
 }
 

@@ -88,8 +88,10 @@ class MetalBackend final : public Backend {
         return static_cast<std::byte*>(buffers_[buffer.index()]->contents());
     }
     const KvRegion* kv_region(uint32_t layer) const;
-    // Memory that dispatches use between each other, at least so large; shared by all programs.
-    Result<NS::SharedPtr<MTL::Buffer>> scratch(size_t size_bytes);
+    // Memory that a program holds, zeroed; counted as long as it lives.
+    Result<std::shared_ptr<MTL::Buffer>> program_buffer(size_t size_bytes, std::string_view what);
+    // The same, at least so large, for what dispatches hand to each other; shared by all programs.
+    Result<std::shared_ptr<MTL::Buffer>> scratch(size_t size_bytes);
 
   private:
     MetalBackend(Device& device, Options options)
@@ -114,7 +116,8 @@ class MetalBackend final : public Backend {
     std::vector<NS::SharedPtr<MTL::Buffer>> buffers_;
     std::multimap<size_t, BufferId> free_;
     std::map<uint32_t, KvRegion> kv_;
-    NS::SharedPtr<MTL::Buffer> scratch_;
+    std::vector<std::weak_ptr<MTL::Buffer>> program_buffers_;
+    std::shared_ptr<MTL::Buffer> scratch_;
     const uint64_t budget_bytes_;  // 0: no limit
     CommandStream stream_;         // last: what is pending ends before the memory goes
 };

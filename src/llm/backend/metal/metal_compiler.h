@@ -82,6 +82,8 @@ class Compiler {
     };
     Result<void> decode_attention(const std::vector<Bound>& buffers, AttentionArgs args, Spans seen,
                                   std::string_view format, uint32_t head_dim);
+    Result<void> attention_passes(const std::vector<Bound>& buffers, const AttentionArgs& args, Spans seen,
+                                  std::string_view format, uint32_t head_dim, uint32_t num_cells);
     Result<Spans> spans_for(size_t window_role, uint32_t tokens, uint32_t limit, uint32_t num_cells);
     Result<MTL::Buffer*> new_table(size_t size_bytes);
     void check_range(size_t role, uint32_t limit, std::string_view what);

@@ -13,6 +13,13 @@ namespace {
 constexpr uint32_t kCellsPerChunk = 128, kCellsPerSplit = 32, kMaxChunks = 16;
 // The tiles of kernels/attention_tile.metal.
 constexpr uint32_t kAttnTileTokens = 8, kAttnTilesOfGroup = 4;
+constexpr uint32_t kCellsOfScores = 32;  // a simdgroup of attention_scores
+
+// 0: as many as the cells are worth.
+uint32_t chunks_asked(AttnChunksChoice choice) {
+    constexpr uint32_t kChunks[] = {0, 1, 2, 4, 8, kMaxChunks};
+    return kChunks[size_t(choice)];
+}
 
 // How many heads of a KV head kernels/attention.metal takes together, at most 4.
 uint32_t heads_together(const AttentionArgs& args) {
@@ -54,7 +61,7 @@ Result<void> Compiler::rope(const graph::RopeParams& params, graph::WeightId fac
 }
 
 Result<MTL::Buffer*> Compiler::new_table(size_t size_bytes) {
-    INGOT_ASSIGN(auto buffer, backend_.device().new_buffer(size_bytes));
+    INGOT_ASSIGN(auto buffer, backend_.program_buffer(size_bytes, "a table of angles or cells"));
     program_->tables_.push_back(std::move(buffer));
     return program_->tables_.back().get();
 }
@@ -138,8 +145,10 @@ Result<void> Compiler::attention() {
         }
         case AttentionRoute::kDecode:
             return decode_attention(buffers, args, seen, format, p.head_dim);
+        case AttentionRoute::kPasses:
+            break;
     }
-    return {};
+    return attention_passes(buffers, args, seen, format, p.head_dim, cells->num_cells);
 }
 
 Result<void> Compiler::decode_attention(const std::vector<Bound>& buffers, AttentionArgs args, Spans seen,
@@ -156,12 +165,14 @@ Result<void> Compiler::decode_attention(const std::vector<Bound>& buffers, Atten
     INGOT_ASSIGN(const size_t combine,
                  dispatch({Family::kAttnCombine, {}, head_dim}, {partials, out()}, args, groups(0)));
     const bool split = backend_.options().attn_decode == AttnDecodeChoice::kSplit;
-    const uint32_t fewest = split ? 2 : 1, cells_of_chunk = split ? kCellsPerSplit : kCellsPerChunk;
+    const uint32_t cells_of_chunk = split ? kCellsPerSplit : kCellsPerChunk;
+    const uint32_t asked = chunks_asked(backend_.options().attn_chunks);
+    const uint32_t fewest = asked != 0 ? asked : split ? 2 : 1, most = asked != 0 ? asked : kMaxChunks;
     program_->prologue_.push_back([&steps = program_->steps_, whole, shared, combine, args, seen, fewest,
-                                   cells_of_chunk, together]() mutable -> Result<void> {
+                                   most, cells_of_chunk, together]() mutable -> Result<void> {
         uint32_t cells_seen = 0;
         for (const CellSpan& span : seen.spans) cells_seen += span.end - span.begin;
-        args.chunks = std::clamp((cells_seen + cells_of_chunk - 1) / cells_of_chunk, fewest, kMaxChunks);
+        args.chunks = std::clamp((cells_seen + cells_of_chunk - 1) / cells_of_chunk, fewest, most);
         const bool one = args.chunks == 1;
         const uint32_t head_groups = args.heads / together;
         steps[whole].dispatch.grid = MTL::Size(one ? head_groups : 0, 1, 1);
@@ -172,6 +183,41 @@ Result<void> Compiler::decode_attention(const std::vector<Bound>& buffers, Atten
         }
         return {};
     });
+    return {};
+}
+
+// Three passes with all scores in memory between them, [tokens, heads, cells]: of cells from the first to the
+// last that any token sees.
+Result<void> Compiler::attention_passes(const std::vector<Bound>& buffers, const AttentionArgs& from,
+                                        Spans seen, std::string_view format, uint32_t head_dim,
+                                        uint32_t num_cells) {
+    const Bound q = buffers[0], k = buffers[1], v = buffers[2], spans = buffers[3], result = buffers[4];
+    const uint32_t tokens = from.tokens;
+    const Bound scores = scratch(size_t(from.heads) * tokens * num_cells);
+    AttentionPassesArgs args{from.heads,           from.kv_heads,   from.scale, from.softcap,
+                             from.spans_per_token, from.cell_bytes, 0,          0};
+    const Grid rows = groups(from.heads, tokens);
+    INGOT_ASSIGN(const size_t first,
+                 dispatch({Family::kAttnScores, format, head_dim}, {q, k, spans, scores}, args, groups(0)));
+    INGOT_ASSIGN(const size_t second, dispatch({Family::kAttnWeights, {}, head_dim}, {scores}, args, rows));
+    INGOT_ASSIGN(const size_t third,
+                 dispatch({Family::kAttnSums, format, head_dim}, {scores, v, result}, args, rows));
+    program_->prologue_.push_back(
+        [&steps = program_->steps_, first, second, third, args, seen, tokens]() mutable -> Result<void> {
+            uint32_t low = UINT32_MAX, high = 0;
+            for (const CellSpan& span : seen.spans) {
+                if (span.begin == span.end) continue;
+                low = std::min(low, span.begin);
+                high = std::max(high, span.end);
+            }
+            args.first_cell = low;
+            args.cells = high - low;
+            steps[first].dispatch.grid =
+                MTL::Size((args.cells + kCellsOfScores - 1) / kCellsOfScores, args.heads, tokens);
+            for (const size_t step : {first, second, third})
+                std::memcpy(steps[step].dispatch.bytes.data(), &args, sizeof args);
+            return {};
+        });
     return {};
 }
 

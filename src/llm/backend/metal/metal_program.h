@@ -36,8 +36,8 @@ class MetalProgram final : public Program {
     std::vector<std::function<Result<void>()>> prologue_;
     std::vector<Step> steps_;
     std::map<graph::NodeId, std::span<const float>> values_;
-    std::vector<NS::SharedPtr<MTL::Buffer>> tables_;  // that the prologue fills
-    NS::SharedPtr<MTL::Buffer> scratch_;
+    std::vector<std::shared_ptr<MTL::Buffer>> tables_;  // that the prologue fills
+    std::shared_ptr<MTL::Buffer> scratch_;
 };
 
 }  // namespace ingot::mtl

@@ -40,6 +40,13 @@ inline bool sees(device const uint2* spans, uint count, uint cell) {
     return seen;
 }
 
+// Whether one span holds all cells [begin, end), so that none needs to be looked up.
+inline bool sees_all(device const uint2* spans, uint count, uint begin, uint end) {
+    bool seen = false;
+    for (uint s = 0; s < count; ++s) seen |= begin >= spans[s].x && end <= spans[s].y;
+    return seen;
+}
+
 // Cells [begin, end) of a head's slice, zeros behind them and behind the head.
 template <typename Kv>
 inline float4 staged_vector(device const uchar* cells, uint begin, uint end, uint cell_bytes, uint first, uint slice,
@@ -170,11 +177,12 @@ kernel void attention_tile(device const float* q [[buffer(0)]], device const uch
         // Four lanes a row, each with every fourth cell.
         float mine[kBlock / 4];
         float block_largest = kNoScore;
+        const bool whole = simd_all(sees_all(my_spans, count, begin, begin + kBlock));
         for (uint i = 0; i < kBlock / 4; ++i) {
             const uint cell = lane % 4 + 4 * i;
             float score = scores[my_row * kBlock + cell] * args.scale;
             if (args.softcap != 0.0f) score = args.softcap * precise::tanh(score / args.softcap);
-            mine[i] = sees(my_spans, count, begin + cell) ? score : kNoScore;
+            mine[i] = whole || sees(my_spans, count, begin + cell) ? score : kNoScore;
             block_largest = max(block_largest, mine[i]);
         }
         // Weights are relative to `largest`, which follows the scores only when they outgrow it: then the result so far
