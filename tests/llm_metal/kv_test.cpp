@@ -18,6 +18,10 @@ TEST_P(MetalRows, TrapOverlappingMovesInBothDirections) {
     kv::expect_moves_in_both_directions(*tests::make_metal(), GetParam());
 }
 
+TEST_P(MetalRows, ChangePlacesAllAtOnce) {
+    kv::expect_rows_change_places(*tests::make_metal(), GetParam());
+}
+
 TEST_P(MetalRows, KeysTurnAndAreStoredOnce) {
     kv::expect_keys_turn(*tests::make_metal(), GetParam(),
                          GetParam() == kv::Format::kF32   ? 1e-4
@@ -49,6 +53,10 @@ TEST_P(MetalKv, TrapWhatIsStoredIsRoundedOnce) {
 
 TEST_P(MetalKv, TrapTwoSequencesWhoseCellsMove) {
     expect_sequences_stay_apart_when_cells_move(load_metal, GetParam());
+}
+
+TEST_P(MetalKv, SequencesInManyRunsGoOn) {
+    expect_sequences_in_many_runs_go_on(load_metal, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(, MetalKv, ::testing::Values(kv::Format::kF32, kv::Format::kF16, kv::Format::kQ8_0),

@@ -297,6 +297,17 @@ class GraphEngine final : public Engine {
         return chunks;
     }
 
+    // Cells for new tokens. There are enough, but a sequence may lie in as many runs as there can be: then
+    // all of them are laid out anew.
+    Result<kv::Placement> place(std::span<const kv::Continuation> continuations) {
+        auto placed = cells_.append(continuations);
+        if (placed || placed.error().kind != ErrorKind::kLimit) return placed;
+        const auto moved = kv::rearrange_rows(layer_cells_, params(1, 1).kv_format, cells_.rearrange());
+        if (moved) return cells_.append(continuations);
+        cells_.clear();  // some rows are old and some new
+        return Failure(moved.error());
+    }
+
     // One graph.
     Result<void> run_chunk(std::span<const SequenceTokens> batch, std::span<const Piece> chunk,
                            const Row& row) {
@@ -309,7 +320,7 @@ class GraphEngine final : public Engine {
             tokens.insert(tokens.end(), part.begin(), part.end());
             for (size_t i = piece.outputs; i > 0; --i) output_rows.push_back(int32_t(tokens.size() - i));
         }
-        INGOT_ASSIGN(const kv::Placement placement, cells_.append(continuations));
+        INGOT_ASSIGN(const kv::Placement placement, place(continuations));
         graph::GraphParams p = params(tokens.size(), output_rows.size());
         p.sequences = uint32_t(chunk.size());
         p.window = placement.window;

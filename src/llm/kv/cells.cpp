@@ -60,6 +60,18 @@ void add_run(std::vector<Run>& runs, Run run) {
     }
 }
 
+// Adds a cell's move behind others, as part of the last one where it goes on.
+void add_move(std::vector<RowMove>& moves, uint32_t from, uint32_t to) {
+    if (from == to) return;
+    const bool goes_on = !moves.empty() && moves.back().from + moves.back().length == from &&
+                         moves.back().to + moves.back().length == to;
+    if (goes_on) {
+        ++moves.back().length;
+    } else {
+        moves.push_back({from, to, 1});
+    }
+}
+
 }  // namespace
 
 std::vector<bool> Cells::used_cells() const {
@@ -260,17 +272,34 @@ std::vector<RowMove> Cells::compact() {
     for (uint32_t cell = 0; cell < num_cells_; ++cell) {
         if (!used[cell]) continue;
         place[cell] = next++;
-        if (place[cell] == cell) continue;
-        if (!moves.empty() && moves.back().from + moves.back().length == cell) {
-            ++moves.back().length;
-        } else {
-            moves.push_back({cell, place[cell], 1});
-        }
+        add_move(moves, cell, place[cell]);
     }
     for (auto& [sequence, runs] : runs_) {
         std::vector<Run> moved;
         for (const Run& run : runs) add_run(moved, {place[run.cell], run.length});
         runs = std::move(moved);
+    }
+    return moves;
+}
+
+std::vector<RowMove> Cells::rearrange() {
+    std::vector<std::optional<uint32_t>> place(num_cells_);
+    const uint32_t room = (num_cells_ - num_used()) / std::max<uint32_t>(1, uint32_t(runs_.size()));
+    std::vector<RowMove> moves;
+    uint32_t next = 0;
+    for (auto& [sequence, runs] : runs_) {
+        std::vector<Run> laid_out;
+        for (const Run& run : runs) {
+            for (uint32_t cell = run.cell; cell < run.cell + run.length; ++cell) {
+                if (!place[cell]) {
+                    place[cell] = next++;
+                    add_move(moves, cell, *place[cell]);
+                }
+                add_run(laid_out, {*place[cell], 1});
+            }
+        }
+        runs = std::move(laid_out);
+        next += room;
     }
     return moves;
 }

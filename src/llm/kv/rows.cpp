@@ -122,6 +122,32 @@ Result<void> move_rows(std::span<const LayerCells> layers, Format format, std::s
     return {};
 }
 
+Result<void> rearrange_rows(std::span<const LayerCells> layers, Format format,
+                            std::span<const RowMove> moves) {
+    size_t cells = 0;
+    for (const RowMove& move : moves) cells += move.length;
+    std::vector<std::byte> rows;
+    for (const LayerCells& layer : layers) {
+        const size_t row = row_bytes(format, width_of(layer));
+        rows.resize(cells * row);
+        for (const KvSide side : {KvSide::kKey, KvSide::kValue}) {
+            std::span<std::byte> rest = rows;
+            for (const RowMove& move : moves) {
+                INGOT_TRY(layer.backend->read_kv(layer.layer.layer, side, move.from,
+                                                 rest.first(move.length * row)));
+                rest = rest.subspan(move.length * row);
+            }
+            rest = rows;
+            for (const RowMove& move : moves) {
+                INGOT_TRY(
+                    layer.backend->write_kv(layer.layer.layer, side, move.to, rest.first(move.length * row)));
+                rest = rest.subspan(move.length * row);
+            }
+        }
+    }
+    return {};
+}
+
 Result<void> turn_keys(std::span<const LayerCells> layers, Format format, std::span<const Run> cells,
                        int32_t positions) {
     const QuantTraits& type = row_type(format);

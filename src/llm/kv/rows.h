@@ -27,6 +27,9 @@ std::vector<LayerCells> cells_of(const graph::Graph& graph, std::span<Backend* c
 
 // Rows as they are; a move may overlap itself in either direction.
 Result<void> move_rows(std::span<const LayerCells> layers, Format format, std::span<const RowMove> moves);
+// The same all at once: every row is read before one is written.
+Result<void> rearrange_rows(std::span<const LayerCells> layers, Format format,
+                            std::span<const RowMove> moves);
 // Turns the keys in `cells` by `positions` more. Packed and half keys are decoded, turned and stored once.
 Result<void> turn_keys(std::span<const LayerCells> layers, Format format, std::span<const Run> cells,
                        int32_t positions);

@@ -133,6 +133,30 @@ inline void expect_sequences_stay_apart_when_cells_move(const LoadKv& load, kv::
     EXPECT_LE(kv_difference(logits[1], run_tokens(*alone, last)), 1e-3);
 }
 
+// Sequences that take turns until the context is full, in more runs of cells than a map can say: their cells
+// are laid out anew, and each goes on as if it were alone.
+inline void expect_sequences_in_many_runs_go_on(const LoadKv& load, kv::Format format) {
+    constexpr uint32_t kSequences = 5, kSteps = 15, kEach = 2;  // of 160 cells
+    const auto engine = load(format), alone = load(format);
+    ASSERT_EQ(160u, engine->context());
+    std::vector<std::vector<TokenId>> texts;
+    std::vector<std::vector<float>> logits(kSequences);
+    for (uint32_t i = 0; i < kSequences; ++i) texts.push_back(kv_tokens(kSteps * kEach, TokenId(i)));
+    for (uint32_t step = 0; step < kSteps; ++step) {
+        for (uint32_t i = 0; i < kSequences; ++i) {
+            const SequenceTokens next{i, std::span(texts[i]).subspan(step * kEach, kEach)};
+            const auto ran = engine->forward_batch({&next, 1}, [&](size_t, std::span<const float> row) {
+                logits[i].assign(row.begin(), row.end());
+            });
+            ASSERT_TRUE(ran) << ran.error().describe();
+        }
+    }
+    for (uint32_t i = 0; i < kSequences; ++i) {
+        alone->truncate(0);
+        EXPECT_LE(kv_difference(logits[i], run_tokens(*alone, texts[i])), rounding_bar(format)) << i;
+    }
+}
+
 // What a batch of sequences can't be, and that nothing of it has run then.
 inline void expect_bad_batches_run_nothing(const LoadKv& load) {
     const auto engine = load(kv::Format::kF32);

@@ -33,6 +33,10 @@ TEST_P(EngineKv, TrapTwoSequencesWhoseCellsMove) {
     expect_sequences_stay_apart_when_cells_move(load_cpu, GetParam());
 }
 
+TEST_P(EngineKv, SequencesInManyRunsGoOn) {
+    expect_sequences_in_many_runs_go_on(load_cpu, GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(, EngineKv, ::testing::Values(kv::Format::kF32, kv::Format::kF16, kv::Format::kQ8_0),
                          [](const auto& test) { return std::string(kv::traits(test.param).name); });
 

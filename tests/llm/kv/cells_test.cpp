@@ -98,6 +98,45 @@ TEST(Cells, MoreRunsThanAMapCanSayAreRefused) {
     const std::vector<Continuation> one = {{9, 1}};
     EXPECT_EQ("sequence 9 would lie in more than 4 runs of KV cells", error_of(cells.append(one)));
     EXPECT_EQ(4u, cells.length(9));
+    EXPECT_FALSE(cells.rearrange().empty());
+    append(cells, {{9, 1}});
+    EXPECT_EQ(2u, cells.runs(9).size());
+}
+
+// What each position of a sequence finds in its cell.
+std::vector<int> read(const Cells& cells, SequenceId id, const std::vector<int>& content) {
+    std::vector<int> found;
+    for (const Run& run : cells.runs(id))
+        found.insert(found.end(), &content[run.cell], &content[run.cell] + run.length);
+    return found;
+}
+
+TEST(Cells, LaidOutAnewSequencesLieInOneRunWithRoomBehindIt) {
+    Cells cells(32);
+    std::vector<int> content(32, -1);
+    for (int step = 0; step < 3; ++step) {
+        for (SequenceId id = 0; id < 4; ++id) {
+            for (const int32_t cell : append(cells, {{id, 2}}).cells)
+                content[size_t(cell)] = int(id) * 100 + step;
+        }
+    }
+    EXPECT_TRUE(cells.share(1, 7, 5));
+    for (const int32_t cell : append(cells, {{7, 1}}).cells) content[size_t(cell)] = 700;
+    std::map<SequenceId, std::vector<int>> before;
+    for (const SequenceId id : {0u, 1u, 2u, 3u, 7u}) before[id] = read(cells, id, content);
+    const uint32_t used = cells.num_used();
+
+    const std::vector<int> old = content;
+    for (const RowMove& move : cells.rearrange())
+        std::copy_n(&old[move.from], move.length, &content[move.to]);
+    EXPECT_EQ(used, cells.num_used());
+    for (const auto& [id, values] : before) {
+        EXPECT_EQ(values, read(cells, id, content)) << id;
+        EXPECT_EQ(id == 7 ? 2u : 1u, cells.runs(id).size()) << "a shared beginning stays where it is";
+    }
+    EXPECT_EQ((Runs{{0, 6}}), Runs(cells.runs(0).begin(), cells.runs(0).end()));
+    EXPECT_EQ((Runs{{7, 6}}), Runs(cells.runs(1).begin(), cells.runs(1).end()));
+    EXPECT_TRUE(cells.rearrange().empty());
 }
 
 TEST(Cells, RemovedPositionsAreFreeAndThoseBehindMoveDown) {

@@ -49,6 +49,23 @@ inline void expect_moves_in_both_directions(Backend& backend, Format format) {
     }
 }
 
+// Moves that overwrite each other's rows, all made at once.
+inline void expect_rows_change_places(Backend& backend, Format format) {
+    const LayerCells layer = case_layer(backend, format, graph::RopeStyle::kNeox);
+    const size_t row = row_bytes(format, 96);
+    std::vector<std::byte> rows(kCasesCells * row), expected;
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = std::byte((i / row * 31 + i % row) % 251);
+    for (const KvSide side : {KvSide::kKey, KvSide::kValue})
+        tests::expect_ok(backend.write_kv(0, side, 0, rows));
+    const RowMove moves[] = {{0, 590, 10}, {590, 0, 10}, {100, 101, 300}, {401, 100, 1}};
+    expected = rows;
+    for (const RowMove& move : moves)
+        std::memcpy(&expected[move.to * row], &rows[move.from * row], move.length * row);
+    tests::expect_ok(rearrange_rows({&layer, 1}, format, moves));
+    for (const KvSide side : {KvSide::kKey, KvSide::kValue})
+        EXPECT_TRUE(expected == all_rows(backend, side, format));
+}
+
 inline QuantType stored_type(Format format) {
     return format == Format::kF32   ? QuantType::kF32
            : format == Format::kF16 ? QuantType::kF16

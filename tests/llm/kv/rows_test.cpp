@@ -14,6 +14,10 @@ TEST_P(CpuRows, TrapOverlappingMovesInBothDirections) {
     expect_moves_in_both_directions(*cpu(), GetParam());
 }
 
+TEST_P(CpuRows, ChangePlacesAllAtOnce) {
+    expect_rows_change_places(*cpu(), GetParam());
+}
+
 TEST_P(CpuRows, KeysTurnAndAreStoredOnce) {
     expect_keys_turn(*cpu(), GetParam(),
                      GetParam() == Format::kF32   ? 1e-4
