@@ -428,7 +428,7 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags) {
     app.add_option("--layout", flags.layout, "Cooperative tensors: nax, rowmajor or scrambled")
         ->option_text(fmt::format("LAYOUT [{}]", flags.layout));
     app.add_option("--executor", flags.executor,
-                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR)")
+                   "fibers, vector or auto (default: the environment's INGOT_EXECUTOR, or auto)")
         ->option_text("EXECUTOR");
 }
 

@@ -160,6 +160,18 @@ TEST(WorkerPool, AChildThatDoesNotAnswerIsKilledAtTheLimit) {
     EXPECT_EQ(ErrorKind::kLimit, error.kind);
 }
 
+TEST(WorkerPool, AChildThatDoesNotAnswerIsKilledWhenItIsGivenUp) {
+    WorkerPool pool("/bin/cat");
+    std::stop_source source;
+    std::jthread gives_up([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        source.request_stop();
+    });
+    const auto answer = pool.request(ByteVector(10), std::chrono::hours(1), source.get_token());
+    ASSERT_FALSE(answer);
+    EXPECT_EQ("it was given up", answer.error().message);
+}
+
 TEST(WorkerPool, AProgramThatIsNotThereIsAnErrorThatSaysWhatToBuild) {
     const Error error = request_error("/no/such/program", std::chrono::minutes(1));
     EXPECT_EQ(ErrorKind::kUnsupported, error.kind);

@@ -1,10 +1,12 @@
 // The vector executor on small kernels in Metal source: every thread's result against the same C++ on the
 // host, thread by thread, and the report must say that vectors ran it. Control flow first: where lanes part,
 // loop different numbers of rounds, leave early.
-#include "metal/exec/tiers.h"
+#include "metal/exec/device_compiler.h"
+#include "metal/exec/local_compiler.h"
 #include "metal/ir_text.h"
 #include "metal/msl/source_library.h"
 #include "metal/support.h"
+#include "support/run_program.h"
 
 namespace ingot::metal::testing {
 namespace {
@@ -286,26 +288,83 @@ TEST(VectorExecutor, AKernelItRefusesRunsOnFibersAndTheReportSaysWhy) {
     EXPECT_EQ(13u, out[7]);
 }
 
-TEST(VectorExecutor, TakesAHotKernelOverWhereTheDeviceMayChoose) {
-    const auto kernel = text_kernel(kernel_ir(1, {"thread_position_in_grid"},
-                                              "%i = zext i32 %thread_position_in_grid to i64\n%p = "
-                                              "getelementptr i32, ptr addrspace(1) %b0, i64 %i\n"
-                                              "%x = load i32, ptr addrspace(1) %p\n%y = add i32 %x, 1\nstore "
-                                              "i32 %y, ptr addrspace(1) %p\nret void"));
-    ASSERT_NE(nullptr, kernel);
-    constexpr uint32_t kThreads = kHotThreads / 4, kMostDispatches = 1'000'000;
-    std::vector<uint32_t> out(kThreads);
-    uint32_t dispatches = 0, first_on_vectors = 0;
-    while (dispatches < kMostDispatches && first_on_vectors == 0) {
+// b0[i] += 1
+std::string counting_kernel() {
+    return kernel_ir(1, {"thread_position_in_grid"},
+                     "%i = zext i32 %thread_position_in_grid to i64\n%p = getelementptr i32, ptr "
+                     "addrspace(1) %b0, i64 %i\n"
+                     "%x = load i32, ptr addrspace(1) %p\n%y = add i32 %x, 1\nstore i32 %y, ptr addrspace(1) "
+                     "%p\nret void");
+}
+
+// Launches, left to the device, until a vector form ran; how many ran on fibers before.
+uint32_t launches_until_vectors(const std::shared_ptr<const Kernel>& kernel, std::vector<uint32_t>& out) {
+    constexpr uint32_t kMostDispatches = 1'000'000;
+    for (uint32_t before = 0; before < kMostDispatches; ++before) {
         const auto report = Dispatch(kernel)
                                 .buffer(0, out)
                                 .executor(ExecutorKind::kAuto)
-                                .threads_of_grid({kThreads, 1, 1}, {64, 1, 1});
-        ++dispatches;
-        if (report.executor == ExecutorKind::kVector) first_on_vectors = dispatches;
+                                .threads_of_grid({uint32_t(out.size()), 1, 1}, {64, 1, 1});
+        EXPECT_EQ("", report.refusal);
+        if (report.executor == ExecutorKind::kVector) return before;
     }
-    EXPECT_GT(first_on_vectors, 4u);
-    for (const uint32_t value : out) ASSERT_EQ(dispatches, value);
+    ADD_FAILURE() << "never on vectors";
+    return kMostDispatches;
+}
+
+TEST(VectorExecutor, TakesAHotKernelOverWhereTheDeviceMayChoose) {
+    const auto kernel = text_kernel(counting_kernel());
+    ASSERT_NE(nullptr, kernel);
+    std::vector<uint32_t> out(1 << 14);
+    const uint64_t children = the_compiler().counts().isolated;
+    const uint32_t on_fibers = launches_until_vectors(kernel, out);
+    EXPECT_GT(on_fibers, 0u);
+    EXPECT_EQ(children + 1, the_compiler().counts().isolated);
+    for (const uint32_t value : out) ASSERT_EQ(on_fibers + 1, value);
+}
+
+TEST(VectorExecutor, AVectorFormOnDiskServesTheFirstLaunch) {
+    const test::TemporaryFolder folder;
+    std::vector<std::unique_ptr<DeviceCompiler>> starts;
+    const auto kernel_of_a_start = [&] {
+        const auto& compiler = starts.emplace_back(std::make_unique<DeviceCompiler>(
+            *local_compiler().value(), compiler_worker_program().value(), folder.file("objects")));
+        const std::string ir = counting_kernel();
+        return compiler->compile(std::as_bytes(std::span(ir)), "k", {}).value();
+    };
+    std::vector<uint32_t> out(1 << 14);
+    EXPECT_GT(launches_until_vectors(kernel_of_a_start(), out), 0u);
+    EXPECT_EQ(0u, launches_until_vectors(kernel_of_a_start(), out));
+}
+
+TEST(VectorExecutor, AHotKernelThatIsRefusedStaysOnFibers) {
+    const auto kernel = recursive_kernel();
+    ASSERT_NE(nullptr, kernel);
+    std::vector<uint32_t> out(1 << 14);
+    std::string refusal;
+    for (uint32_t launch = 0; launch < 1'000'000 && refusal.empty(); ++launch) {
+        const auto report = Dispatch(kernel)
+                                .buffer(0, out)
+                                .executor(ExecutorKind::kAuto)
+                                .threads_of_grid({1 << 14, 1, 1}, {64, 1, 1});
+        EXPECT_EQ(ExecutorKind::kFibers, report.executor);
+        refusal = report.refusal;
+    }
+    EXPECT_NE(std::string::npos, refusal.find("'fib', which calls itself")) << refusal;
+}
+
+TEST(VectorExecutor, AFormThatIsGivenUpLeavesNoRefusal) {
+    const auto kernel = text_kernel(counting_kernel());
+    ASSERT_NE(nullptr, kernel);
+    std::stop_source source;
+    source.request_stop();
+    const LaneVariant variant{.full = true, .linear = true};
+    kernel->lanes->prepare(variant, source.get_token());
+    EXPECT_FALSE(kernel->lanes->ready(variant).has_value());
+    kernel->lanes->prepare(variant, {});
+    const auto made = kernel->lanes->ready(variant);
+    ASSERT_TRUE(made.has_value());
+    EXPECT_TRUE(made->has_value());
 }
 
 }  // namespace

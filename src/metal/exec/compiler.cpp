@@ -13,6 +13,7 @@
 #include "metal/exec/fibers/simd_functions.h"
 #include "metal/exec/fibers/tensor_operations.h"
 #include "metal/exec/kernel_log.h"
+#include "metal/exec/lanes/fragments.h"
 #include "metal/exec/lanes/matrix.h"
 #include "metal/exec/lanes/memory.h"
 #include "metal/exec/local_compiler.h"
@@ -40,6 +41,7 @@ const RuntimeSymbol kRuntime[] = {
     symbol("ingot_watch_tensor", ingot_watch_tensor),
     symbol("ingot_multiply_matrices", ingot_multiply_matrices),
     symbol("ingot_lanes_multiply", ingot_lanes_multiply),
+    symbol("ingot_lanes_multiply_fragments", ingot_lanes_multiply_fragments),
 #define X(bits)                                                                   \
     symbol("ingot_lanes_load" #bits, ingot_lanes_load##bits),                     \
         symbol("ingot_lanes_store" #bits, ingot_lanes_store##bits),               \

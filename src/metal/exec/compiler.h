@@ -41,8 +41,10 @@ struct CompileOptions {
     bool watch_overflow = false;  // of index arithmetic, where it is instrumented
     bool lower_only = false;      // stop before optimising: checks that everything is known
     bool isolate = false;         // work on the module in a child process: for files nobody vouches for
-    bool use_cache = true;        // look for the kernel on disk, and keep it there
-    std::string print_after;      // name of a pass: its output goes to `printed`
+    bool aside = false;           // generate code in a child process, so that it can be given up: by `stop`
+    std::stop_token stop;
+    bool use_cache = true;    // look for the kernel on disk, and keep it there
+    std::string print_after;  // name of a pass: its output goes to `printed`
     std::string* printed = nullptr;
 };
 
@@ -68,6 +70,9 @@ class Compiler {
     virtual Result<std::shared_ptr<const Kernel>> compile(std::span<const std::byte> module,
                                                           std::string_view name,
                                                           const CompileOptions& options) = 0;
+    // What compile() gives if the kernel is kept on disk, null otherwise.
+    virtual std::shared_ptr<const Kernel> kept(std::span<const std::byte> module, std::string_view name,
+                                               const CompileOptions& options) = 0;
     // The two halves of compile(). A translation is machine code with what an executor must know, as bytes
     // (wire.h) that may be kept on disk or come from another process; what isn't one is kCorrupt.
     virtual Result<std::vector<std::byte>> translate(std::span<const std::byte> module, std::string_view name,

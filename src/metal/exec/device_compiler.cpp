@@ -6,10 +6,18 @@
 #include "metal/exec/wire.h"
 
 namespace ingot::metal {
+namespace {
+
+bool keeps(const CompileOptions& options) {
+    return options.use_cache && !options.lower_only && options.print_after.empty();
+}
+
+}  // namespace
 
 DeviceCompiler::DeviceCompiler(Compiler& local, std::string worker_program, std::string cache_folder)
     : local_(local),
-      isolated_(std::move(worker_program)),
+      isolated_(worker_program),
+      aside_(std::move(worker_program)),
       cache_(std::move(cache_folder)),
       identity_(local.identity()) {}
 
@@ -37,23 +45,24 @@ std::shared_ptr<Kernel> DeviceCompiler::find(const std::string& key) {
     return kernel;
 }
 
+std::shared_ptr<const Kernel> DeviceCompiler::kept(std::span<const std::byte> module, std::string_view name,
+                                                   const CompileOptions& options) {
+    if (!keeps(options)) return nullptr;
+    const auto begin = std::chrono::steady_clock::now();
+    auto kernel = find(key_of(module, name, options));
+    if (kernel == nullptr) return nullptr;
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+    kernel->times = {.load_ms = elapsed.count()};
+    add_lanes(*kernel, module, name, options);
+    return kernel;
+}
+
 Result<std::shared_ptr<const Kernel>> DeviceCompiler::compile(std::span<const std::byte> module,
                                                               std::string_view name,
                                                               const CompileOptions& options) {
-    const auto begin = std::chrono::steady_clock::now();
-    const bool keep = options.use_cache && !options.lower_only && options.print_after.empty();
-    const std::string key = keep ? key_of(module, name, options) : "";
-    if (keep) {
-        if (auto kernel = find(key)) {
-            const std::chrono::duration<double, std::milli> elapsed =
-                std::chrono::steady_clock::now() - begin;
-            kernel->times = {.load_ms = elapsed.count()};
-            add_lanes(*kernel, module, name, options);
-            return kernel;
-        }
-    }
+    if (auto kernel = kept(module, name, options)) return kernel;
     INGOT_ASSIGN(const std::vector<std::byte> translation, translate(module, name, options));
-    if (keep) cache_.store(key, translation);
+    if (keeps(options)) cache_.store(key_of(module, name, options), translation);
     INGOT_ASSIGN(const auto loaded, local_.load(translation));
     auto kernel = std::make_shared<Kernel>(*loaded);
     add_lanes(*kernel, module, name, options);
@@ -70,8 +79,8 @@ void DeviceCompiler::add_lanes(Kernel& kernel, std::span<const std::byte> module
 Result<std::vector<std::byte>> DeviceCompiler::translate(std::span<const std::byte> module,
                                                          std::string_view name,
                                                          const CompileOptions& options) {
-    if (!options.isolate) return local_.translate(module, name, options);
-    auto translation = isolated_.translate(module, name, options);
+    if (!options.isolate && !options.aside) return local_.translate(module, name, options);
+    auto translation = (options.aside ? aside_ : isolated_).translate(module, name, options);
     if (translation) ++num_isolated_;
     return translation;
 }

@@ -19,6 +19,8 @@ class DeviceCompiler final : public Compiler {
     CompileCounts counts() const override;
     Result<std::shared_ptr<const Kernel>> compile(std::span<const std::byte> module, std::string_view name,
                                                   const CompileOptions& options) override;
+    std::shared_ptr<const Kernel> kept(std::span<const std::byte> module, std::string_view name,
+                                       const CompileOptions& options) override;
     Result<std::vector<std::byte>> translate(std::span<const std::byte> module, std::string_view name,
                                              const CompileOptions& options) override;
     Result<std::shared_ptr<const Kernel>> load(std::span<const std::byte> translation) override {
@@ -45,7 +47,7 @@ class DeviceCompiler final : public Compiler {
                    const CompileOptions& options);
 
     Compiler& local_;
-    IsolatedCompiler isolated_;
+    IsolatedCompiler isolated_, aside_;  // children of the one have this process's priority
     DiskCache cache_;
     const std::string identity_;
     std::atomic<uint64_t> num_from_cache_{0}, num_isolated_{0};

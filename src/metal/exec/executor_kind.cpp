@@ -32,11 +32,11 @@ std::string_view to_string(ExecutorKind kind) {
 ExecutorKind default_executor() {
     static const ExecutorKind kind = [] {
         const char* name = std::getenv("INGOT_EXECUTOR");
-        if (name == nullptr || *name == 0) return ExecutorKind::kFibers;
+        if (name == nullptr || *name == 0) return ExecutorKind::kAuto;
         const auto known = executor_kind(name);
         if (known) return *known;
         std::fprintf(stderr, "INGOT_EXECUTOR: %s\n", known.error().message.c_str());
-        return ExecutorKind::kFibers;
+        return ExecutorKind::kAuto;
     }();
     return kind;
 }

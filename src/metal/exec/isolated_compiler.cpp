@@ -13,6 +13,7 @@ namespace {
 
 // A module of MLX's takes under two seconds; the rest is for busy machines.
 constexpr std::chrono::seconds kTimeLimit{60};
+constexpr std::chrono::minutes kTimeLimitAside{10};  // with what the machine has left
 constexpr rlim_t kMemoryLimitBytes = rlim_t{4} << 30;
 
 enum Request : uint8_t { kTranslate, kInspect, kDisassemble };
@@ -60,7 +61,8 @@ Result<Answer> IsolatedCompiler::ask(uint8_t what, std::span<const std::byte> mo
                                      const CompileOptions& options) {
     wire::Writer writer;
     writer(what, std::string(name), std::vector<std::byte>(module.begin(), module.end()), options);
-    const auto bytes = pool_.request(writer.take(), kTimeLimit);
+    const auto bytes =
+        pool_.request(writer.take(), options.aside ? kTimeLimitAside : kTimeLimit, options.stop);
     if (!bytes && bytes.error().kind == ErrorKind::kUnsupported) return Failure(bytes.error());
     if (!bytes) {
         return fail(bytes.error().kind,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "base/result.h"
 #include "metal/air/kernel_info.h"
@@ -28,7 +29,7 @@ enum class ExecutorKind : uint8_t { kFibers, kVector, kAuto };
 // "fibers", "vector" or "auto"; an error for anything else.
 Result<ExecutorKind> executor_kind(std::string_view name);
 std::string_view to_string(ExecutorKind kind);
-// What INGOT_EXECUTOR names, fibers if it is not set; nonsense is said once on stderr.
+// What INGOT_EXECUTOR names, kAuto if it is not set; nonsense is said once on stderr.
 ExecutorKind default_executor();
 
 // What launches a kernel's vector form is compiled for.
@@ -53,10 +54,14 @@ class LaneForm {
     // Compiles the variant if it isn't there yet, which may take a while. Error kUnsupported if the kernel
     // can't be vectorised, with the reason.
     virtual Result<LaneEntry> entry(LaneVariant variant) = 0;
-    // What entry() gives if that takes no time, nothing otherwise. Never waits.
+    // What entry() gives if nothing need be compiled for it: it was asked for before, or is kept on disk.
     virtual std::optional<Result<LaneEntry>> ready(LaneVariant variant) = 0;
+    // Makes the variant ready in a child process, which has the calling thread's priority. Gives up, and
+    // knows no more than before, when `stop` says so.
+    virtual void prepare(LaneVariant variant, std::stop_token stop) = 0;
 
-    std::atomic<uint64_t> threads_run{0};  // on fibers, by launches that left the choice to the device
+    // On fibers, by launches that left the choice to the device: what all of its threads took.
+    std::atomic<uint64_t> fiber_nanoseconds{0};
 };
 
 struct CompileTimes {

@@ -15,30 +15,46 @@ LaneCode::LaneCode(std::span<const std::byte> module, std::string_view name, con
     options_.printed = nullptr;
 }
 
+CompileOptions LaneCode::options_of(LaneVariant variant) const {
+    CompileOptions options = options_;
+    options.variant = variant;
+    return options;
+}
+
 Result<LaneEntry> LaneCode::entry(LaneVariant variant) {
     const std::scoped_lock compiling(compile_mutex_);
     if (auto known = ready(variant)) return *known;
-    Result<LaneEntry> made = compile(variant);
-    const std::scoped_lock lock(mutex_);
-    return entries_.emplace(variant, std::move(made)).first->second;
+    return keep(variant, compiler_.compile(std::as_bytes(std::span(module_)), name_, options_of(variant)));
 }
 
 std::optional<Result<LaneEntry>> LaneCode::ready(LaneVariant variant) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = entries_.find(variant);
-    if (found == entries_.end()) return std::nullopt;
-    return found->second;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (const auto found = entries_.find(variant); found != entries_.end()) return found->second;
+        if (!missing_.insert(variant).second) return std::nullopt;
+    }
+    auto kernel = compiler_.kept(std::as_bytes(std::span(module_)), name_, options_of(variant));
+    if (kernel == nullptr) return std::nullopt;
+    return keep(variant, std::move(kernel));
 }
 
-Result<LaneEntry> LaneCode::compile(LaneVariant variant) {
-    CompileOptions options = options_;
-    options.variant = variant;
-    INGOT_ASSIGN(auto kernel, compiler_.compile(std::as_bytes(std::span(module_)), name_, options));
-    const LaneEntry entry{.run = kernel->entry,
-                          .has_barriers = kernel->meets,
-                          .private_bytes = kSimdWidth * kernel->private_bytes};
-    kernels_.push_back(std::move(kernel));
-    return entry;
+void LaneCode::prepare(LaneVariant variant, std::stop_token stop) {
+    CompileOptions options = options_of(variant);
+    options.aside = true;
+    options.stop = stop;
+    auto made = compiler_.compile(std::as_bytes(std::span(module_)), name_, options);
+    if (made || !stop.stop_requested()) keep(variant, std::move(made));
+}
+
+Result<LaneEntry> LaneCode::keep(LaneVariant variant, Result<std::shared_ptr<const Kernel>> made) {
+    Result<LaneEntry> entry = made.map([](const std::shared_ptr<const Kernel>& kernel) {
+        return LaneEntry{.run = kernel->entry,
+                         .has_barriers = kernel->meets,
+                         .private_bytes = kSimdWidth * kernel->private_bytes};
+    });
+    const std::scoped_lock lock(mutex_);
+    if (made) kernels_.push_back(std::move(*made));
+    return entries_.emplace(variant, std::move(entry)).first->second;
 }
 
 }  // namespace ingot::metal

@@ -3,7 +3,9 @@
 // in a child process.
 #pragma once
 
+#include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "metal/exec/compiler.h"
@@ -18,18 +20,21 @@ class LaneCode final : public LaneForm {
 
     Result<LaneEntry> entry(LaneVariant variant) override;
     std::optional<Result<LaneEntry>> ready(LaneVariant variant) override;
+    void prepare(LaneVariant variant, std::stop_token stop) override;
 
   private:
-    Result<LaneEntry> compile(LaneVariant variant);
+    CompileOptions options_of(LaneVariant variant) const;
+    Result<LaneEntry> keep(LaneVariant variant, Result<std::shared_ptr<const Kernel>> made);
 
     const std::string module_;  // ends in a zero, which text needs
     const std::string name_;
     CompileOptions options_;
     Compiler& compiler_;
     std::mutex compile_mutex_;
-    std::vector<std::shared_ptr<const Kernel>> kernels_;  // keep the entries mapped
     std::mutex mutex_;                                    // never held for long
+    std::vector<std::shared_ptr<const Kernel>> kernels_;  // keep the entries mapped
     std::map<LaneVariant, Result<LaneEntry>> entries_;
+    std::set<LaneVariant> missing_;  // on disk
 };
 
 }  // namespace ingot::metal

@@ -16,15 +16,6 @@ LaneVariant variant_of(const Launch& launch) {
                           : group.count() == group.x};
 }
 
-Tiers::~Tiers() {
-    {
-        const std::scoped_lock lock(mutex_);
-        ends_ = true;
-    }
-    changed_.notify_one();
-    if (thread_.joinable()) thread_.join();
-}
-
 Tiers::Choice Tiers::choose(const Kernel& kernel, const Launch& launch) {
     if (launch.executor == ExecutorKind::kFibers) return {};
     const LaneVariant variant = variant_of(launch);
@@ -34,10 +25,15 @@ Tiers::Choice Tiers::choose(const Kernel& kernel, const Launch& launch) {
     };
     if (launch.executor == ExecutorKind::kVector) return taken(kernel.lanes->entry(variant));
     if (const auto ready = kernel.lanes->ready(variant)) return taken(*ready);
-    const uint64_t threads = launch.grid_threads.count();
-    if (kernel.lanes->threads_run.fetch_add(threads) + threads >= kHotThreads)
-        request({kernel.lanes, variant});
     return {};
+}
+
+void Tiers::ran_on_fibers(const Kernel& kernel, const Launch& launch, std::chrono::duration<double> busy) {
+    const auto passed = std::chrono::duration_cast<std::chrono::nanoseconds>(busy);
+    const auto before = kernel.lanes->fiber_nanoseconds.fetch_add(uint64_t(passed.count()));
+    const LaneVariant variant = variant_of(launch);
+    if (std::chrono::nanoseconds(before) + passed >= kHotTime && !kernel.lanes->ready(variant))
+        request({kernel.lanes, variant});
 }
 
 void Tiers::request(const Job& job) {
@@ -46,22 +42,22 @@ void Tiers::request(const Job& job) {
         jobs_, [&](const Job& j) { return j.form == job.form && j.variant == job.variant; });
     if (known) return;
     jobs_.push_back(job);
-    if (!thread_.joinable()) thread_ = std::thread([this] { compile_jobs(); });
+    if (!thread_.joinable())
+        thread_ = std::jthread([this](const std::stop_token& stop) { compile_jobs(stop); });
     changed_.notify_one();
 }
 
-void Tiers::compile_jobs() {
-    // Kernels that run now come first (Linux has a priority for each thread).
-    constexpr int kLowestPriority = 19;
-    ::setpriority(PRIO_PROCESS, id_t(::gettid()), kLowestPriority);
+void Tiers::compile_jobs(const std::stop_token& stop) {
+    // Kernels that run now come first, but not so far that a busy machine never gets to compile them: those
+    // of lowest priority are starved. (Linux has a priority for each thread, which its children get.)
+    constexpr int kLowPriority = 5;
+    ::setpriority(PRIO_PROCESS, id_t(::gettid()), kLowPriority);
     std::unique_lock lock(mutex_);
-    for (;;) {
-        changed_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
-        if (ends_) return;
+    while (changed_.wait(lock, stop, [&] { return !jobs_.empty(); }) && !stop.stop_requested()) {
         const Job job = jobs_.front();
         lock.unlock();
         // A refusal is kept by the form and reported by the launches that follow.
-        static_cast<void>(job.form->entry(job.variant));
+        job.form->prepare(job.variant, stop);
         lock.lock();
         jobs_.pop_front();
     }

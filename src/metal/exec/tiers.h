@@ -1,9 +1,11 @@
 // Which form of a kernel a launch runs: threads as fibers, which is there at once, or a simdgroup as a
-// vector. Where the device may choose (kAuto), a kernel starts on fibers; once enough threads ran, its vector
-// form is compiled on a background thread and taken by the launches that follow. A launch never waits for
-// that thread. Owned by an executor.
+// vector. Where the device may choose (kAuto), a kernel whose vector form is on disk starts with it, another
+// on fibers; once these took long enough, its vector form is compiled in the background and taken by the
+// launches that follow. That happens in a child process of low priority, so that no launch waits for it, nor
+// the end of this process. Owned by an executor.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -20,14 +22,13 @@ namespace ingot::metal {
 // What the vector form must be compiled for to serve `launch`.
 LaneVariant variant_of(const Launch& launch);
 
-// Threads on fibers after which the vector form pays for its compilation: some 5 to 50 ms of work.
-constexpr uint64_t kHotThreads = 1 << 16;
+// Time of a core on fibers after which a kernel counts as hot: about what compiling the vector form takes.
+constexpr std::chrono::milliseconds kHotTime{50};
 
 class Tiers {
   public:
     Tiers() = default;
-    // Waits for the compilation at hand, gives up the others.
-    ~Tiers();
+    ~Tiers() = default;  // gives up what is being compiled
     Tiers(const Tiers&) = delete;
     Tiers& operator=(const Tiers&) = delete;
 
@@ -36,6 +37,8 @@ class Tiers {
         std::string refusal;             // why it isn't vectors although they were wanted
     };
     Choice choose(const Kernel& kernel, const Launch& launch);
+    // A launch that was left to the device ran on fibers, for so long on all cores together.
+    void ran_on_fibers(const Kernel& kernel, const Launch& launch, std::chrono::duration<double> busy);
 
   private:
     struct Job {
@@ -43,13 +46,12 @@ class Tiers {
         LaneVariant variant;
     };
     void request(const Job& job);
-    void compile_jobs();
+    void compile_jobs(const std::stop_token& stop);
 
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
     std::deque<Job> jobs_;  // the first one is being compiled
-    bool ends_ = false;
-    std::thread thread_;  // started by the first request
+    std::jthread thread_;   // started by the first request
 };
 
 }  // namespace ingot::metal

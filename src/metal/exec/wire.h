@@ -213,8 +213,9 @@ void fields(Archive& archive, Constants& constants) {
 template <typename Archive>
 void fields(Archive& archive, CompileOptions& options) {
     auto& [constants, require_constants, layout, reconverge, batch_matrices, executor, variant, instrument,
-           watch_overflow, lower_only, isolate, use_cache, print_after, printed] = options;
-    static_cast<void>(isolate), static_cast<void>(use_cache), static_cast<void>(printed);
+           watch_overflow, lower_only, isolate, aside, stop, use_cache, print_after, printed] = options;
+    static_cast<void>(isolate), static_cast<void>(aside), static_cast<void>(stop);
+    static_cast<void>(use_cache), static_cast<void>(printed);
     archive(constants, require_constants, layout, reconverge, batch_matrices, executor, variant, instrument,
             watch_overflow, lower_only, print_after);
 }

@@ -111,12 +111,16 @@ class WorkerPool::Child {
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    Result<std::vector<std::byte>> request(std::span<const std::byte> bytes, Clock::time_point deadline) {
+    Result<std::vector<std::byte>> request(std::span<const std::byte> bytes, Clock::time_point deadline,
+                                           const std::stop_token& stop) {
         std::vector<std::byte> answer;
+        // Ends what waits for the child.
+        const std::stop_callback hang_up(stop, [this] { ::shutdown(socket_, SHUT_RDWR); });
         Transfer done = send_message(socket_, bytes, deadline);
         if (done == Transfer::kDone) done = receive_message(socket_, answer, deadline);
         if (done == Transfer::kDone) return answer;
-        const int status = end(done == Transfer::kLate);
+        const int status = end(done == Transfer::kLate || stop.stop_requested());
+        if (stop.stop_requested()) return fail(ErrorKind::kCorrupt, "it was given up");
         if (done == Transfer::kLate) return fail(ErrorKind::kLimit, "it took too long");
         return fail(ErrorKind::kCorrupt, "{}",
                     WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "it ended");
@@ -148,7 +152,8 @@ class WorkerPool::Child {
 WorkerPool::WorkerPool(std::string program) : program_(std::move(program)) {}
 WorkerPool::~WorkerPool() = default;
 
-Result<std::vector<std::byte>> WorkerPool::request(std::span<const std::byte> bytes, Duration limit) {
+Result<std::vector<std::byte>> WorkerPool::request(std::span<const std::byte> bytes, Duration limit,
+                                                   const std::stop_token& stop) {
     std::unique_ptr<Child> child;
     {
         const std::scoped_lock lock(mutex_);
@@ -160,8 +165,8 @@ Result<std::vector<std::byte>> WorkerPool::request(std::span<const std::byte> by
     if (child == nullptr) {
         INGOT_ASSIGN(child, Child::start(program_));
     }
-    auto answer = child->request(bytes, Clock::now() + limit);
-    if (answer) {
+    auto answer = child->request(bytes, Clock::now() + limit, stop);
+    if (answer && !stop.stop_requested()) {
         const std::scoped_lock lock(mutex_);
         idle_.push_back(std::move(child));
     }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ class WorkerPool {
     explicit WorkerPool(std::string program);
     ~WorkerPool();
 
-    // The answer. kCorrupt: the child crashed; kLimit: it took longer than `limit`; kUnsupported: it can't be
-    // started.
-    Result<std::vector<std::byte>> request(std::span<const std::byte> bytes, Duration limit);
+    // The answer. kCorrupt: the child crashed, or was ended because of `stop`; kLimit: it took longer than
+    // `limit`; kUnsupported: it can't be started.
+    Result<std::vector<std::byte>> request(std::span<const std::byte> bytes, Duration limit,
+                                           const std::stop_token& stop = {});
 
   private:
     class Child;

@@ -1,5 +1,5 @@
-// Accumulators of 8x8 matrix products (ingot.mma) that a loop carries from one round to the next: they can
-// stay where a product left them until the loop is left. Finds them; each executor has its own place for
+// Accumulators of 8x8 matrix products (or of fragments) that a loop carries from one round to the next: they
+// can stay where a product left them until the loop is left. Finds them; each executor has its own place for
 // them.
 #pragma once
 

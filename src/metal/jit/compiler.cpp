@@ -55,6 +55,10 @@ class LlvmCompiler final : public Compiler {
     std::vector<std::string> pass_names() const override { return jit::pass_names(); }
     Result<std::shared_ptr<const Kernel>> compile(std::span<const std::byte> module, std::string_view name,
                                                   const CompileOptions& options) override;
+    std::shared_ptr<const Kernel> kept(std::span<const std::byte>, std::string_view,
+                                       const CompileOptions&) override {
+        return nullptr;
+    }
     Result<std::vector<std::byte>> translate(std::span<const std::byte> module, std::string_view name,
                                              const CompileOptions& options) override;
     Result<std::shared_ptr<const Kernel>> load(std::span<const std::byte> translation) override;

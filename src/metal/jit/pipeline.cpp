@@ -36,6 +36,7 @@ constexpr Step kSteps[] = {
     {{"optimise", optimise}, kForFibers},
     {{"batch-matrices", batch_matrices}, kForFibers},
     {{"optimise-scalar", optimise_scalar}, kForVector},
+    {{"tensors-in-registers", tensors_in_registers}, kForVector},
     {{"fence-private", fence_private}, kForVector},
     {{"shape-control", shape_control}, kForVector},
     {{"vectorise", vectorise}, kForVector},

@@ -11,7 +11,8 @@
 ; CHECK: {{^}}edge3:
 ; CHECK-NOT: [[PLACE]]
 ; CHECK: {{^}}edge4:
-; CHECK-NEXT: load <32 x float>, ptr [[PLACE]], align 128
+; CHECK-NEXT: [[FIRST:%.*]] = getelementptr <32 x float>, ptr [[PLACE]], i64 0
+; CHECK-NEXT: load <32 x float>, ptr [[FIRST]], align 128
 
 define void @ingot_entry() {
   %buffer = call ptr @ingot.buffer(i32 0)

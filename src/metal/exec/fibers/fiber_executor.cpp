@@ -416,6 +416,8 @@ Result<LaunchReport> FiberExecutor::run(const Kernel& kernel, const Launch& laun
     report.rendezvous = shared.rendezvous;
     report.workers = count;
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (launch.executor == ExecutorKind::kAuto && launch.monitor == nullptr && !lanes)
+        tiers_.ran_on_fibers(kernel, launch, std::chrono::duration<double>(report.seconds * count));
     return report;
 }
 

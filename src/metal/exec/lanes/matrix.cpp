@@ -5,26 +5,17 @@
 
 #include <cstring>
 
-// The loader picks the form for this machine. (Clones are one function each: helpers wouldn't be inlined.)
-#if defined(__x86_64__) && !defined(__clang__)
-#define INGOT_METAL_VECTOR_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define INGOT_METAL_VECTOR_CLONES
-#endif
+#include "metal/exec/lanes/vectors.h"
 
 namespace {
 
-constexpr int kOctet = 8, kLanes = 32, kSide = 8;
+constexpr int kSide = 8;
 
-typedef float Octet __attribute__((vector_size(32)));
-typedef double Pairs __attribute__((vector_size(32)));
-
-// Each pair's first or second element in both of its places. By reference: without AVX there is no way to
-// hand over such vectors.
-inline __attribute__((always_inline)) void repeat_in_pairs(const Octet& x, bool second, Octet& out) {
-    out = second ? __builtin_shufflevector(x, x, 1, 1, 3, 3, 5, 5, 7, 7)
-                 : __builtin_shufflevector(x, x, 0, 0, 2, 2, 4, 4, 6, 6);
-}
+using ingot::metal::lanes::kLanes;
+using ingot::metal::lanes::kOctet;
+using ingot::metal::lanes::Octet;
+using ingot::metal::lanes::Pairs;
+using ingot::metal::lanes::repeat_in_pairs;
 
 }  // namespace
 

@@ -3,10 +3,13 @@
 #include <cstring>
 
 #include "metal/exec/fibers/lane.h"
+#include "metal/exec/lanes/vectors.h"
 
 namespace {
 
-constexpr uint32_t kLanes = ingot::metal::kSimdWidth, kFour = 4;
+using ingot::metal::lanes::kLanes;
+
+constexpr uint32_t kFour = 4;
 
 typedef uint32_t Four __attribute__((vector_size(16), aligned(4), may_alias));
 

@@ -40,7 +40,7 @@ CallEffect classify(const llvm::CallInst& call) {
     if (callee == nullptr) return CallEffect::kAcrossLanes;
     llvm::StringRef name = callee->getName();
     if (name == "ingot.matrix_element") return CallEffect::kMatrixElement;
-    if (name == "ingot.mma") return CallEffect::kAcrossLanes;
+    if (is_matrix_product(*callee)) return CallEffect::kAcrossLanes;
     if (name.consume_front("ingot.index.")) {
         const auto [kind, component] = name.split('.');
         for (const Row& row : kIndexKinds) {

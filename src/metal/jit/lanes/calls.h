@@ -19,6 +19,13 @@ enum class CallEffect : uint8_t {
     kAcrossLanes,    // looks at other lanes, gives each its own
 };
 
+// What the names of products of matrices in NAX fragments begin with.
+constexpr llvm::StringLiteral kFragmentProduct = "ingot.fragments.";
+// A product of matrices of which each lane holds some elements: left, right, what is added.
+inline bool is_matrix_product(const llvm::Function& function) {
+    return function.getName() == "ingot.mma" || function.getName().starts_with(kFragmentProduct);
+}
+
 CallEffect classify(const llvm::CallInst& call);
 bool is_position_in_group(const llvm::CallInst& call);
 

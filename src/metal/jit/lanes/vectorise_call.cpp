@@ -67,7 +67,7 @@ Parts Vectoriser::emit_call(llvm::CallInst& call) {
         return {};
     }
     llvm::StringRef name = callee->getName();
-    if (name == "ingot.mma") return emit_matrix_product(call);
+    if (is_matrix_product(*call.getCalledFunction())) return emit_matrix_product(call);
     if (name == "ingot_matmul2d" || name == "ingot_cooperative_reduce") return emit_tensor_collective(call);
     if (name.starts_with("ingot.")) return emit_context(call, classify(call));
     if (name == "air.wg.barrier") {

@@ -80,11 +80,8 @@ Parts Vectoriser::get(llvm::Value* value) {
     if (const auto found = local_.find(value); found != local_.end()) return found->second;
     if (const auto found = variables_.find(value); found != variables_.end()) return found->second;
     if (llvm::isa<llvm::Constant>(value)) return {value};
-    if (const auto place = residents_.find(value); place != residents_.end()) {
-        llvm::Type* part = lanes_.wide(b().getFloatTy());
-        return {b().CreateLoad(part, place->second),
-                b().CreateLoad(part, b().CreateConstGEP1_64(part, place->second, 1))};
-    }
+    if (const auto place = residents_.find(value); place != residents_.end())
+        return load_matrix(*value, place->second);
     const auto found = slots_.find(value);
     if (found == slots_.end()) {
         refuse("a value that another block needs has no place");

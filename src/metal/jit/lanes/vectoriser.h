@@ -135,7 +135,9 @@ class Vectoriser {
     Parts simd_fill(llvm::CallInst& call, llvm::StringRef operation, bool quad);
     Parts emit_matrix_product(llvm::CallInst& call);
     llvm::Value* matrix_in_memory(llvm::Value* matrix);
-    llvm::AllocaInst* new_matrix();
+    llvm::AllocaInst* new_matrix(const llvm::Value& matrix);
+    Parts load_matrix(const llvm::Value& matrix, llvm::Value* place);
+    Parts multiply_in_memory(llvm::CallInst& call, const char* runtime, llvm::ArrayRef<uint32_t> numbers);
     void find_residents();
     Parts emit_tensor_collective(llvm::CallInst& call);
     llvm::Value* by_lane(llvm::Value* pointer);

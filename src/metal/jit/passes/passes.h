@@ -22,6 +22,7 @@ Result<void> lower_tensors(llvm::Module& module, PassState& state);
 Result<void> lower_to_fibers(llvm::Module& module, PassState& state);
 Result<void> optimise(llvm::Module& module, PassState& state);
 Result<void> optimise_scalar(llvm::Module& module, PassState& state);
+Result<void> tensors_in_registers(llvm::Module& module, PassState& state);
 Result<void> shape_control(llvm::Module& module, PassState& state);
 Result<void> vectorise(llvm::Module& module, PassState& state);
 Result<void> optimise_lanes(llvm::Module& module, PassState& state);
