@@ -169,6 +169,15 @@ const float* CpuBackend::vector(WeightId id) const {
     return found == vectors_.end() ? nullptr : found->second.data();
 }
 
+void CpuBackend::has_read_rows(const graph::Weight& table, WeightId id, uint32_t count) {
+    const PackedMatrix* multiplied = matrix(id);
+    if (!on_packed_ || (multiplied != nullptr && !multiplied->is_packed())) return;
+    rows_read_ += count;
+    if (rows_read_ < kTableRowsAtOnce) return;
+    rows_read_ = 0;
+    on_packed_(table.data);
+}
+
 Result<void> CpuBackend::ensure_kv(std::span<const KvLayer> layers, kv::Format format, uint32_t num_cells) {
     for (const KvLayer& layer : layers) {
         const KvRegion* existing = kv_region(layer.layer);

@@ -40,6 +40,9 @@ struct KvRegion : KvShape {
     Block side[2];  // by KvSide
 };
 
+// Rows of a table that are read before its pages are let go of again: 64 KiB each at most, by Linux' default.
+constexpr uint32_t kTableRowsAtOnce = 64;
+
 class CpuBackend final : public Backend {
   public:
     struct Options {
@@ -47,7 +50,9 @@ class CpuBackend final : public Backend {
         // As users write it (kernels/isa.h); empty: the best one, or what INGOT_ISA says.
         std::string isa = {};
         // Called with the parts of tensors that were copied into a layout of our own: these bytes of the file
-        // are hardly read any more (rows of a tied embedding still are).
+        // are hardly read any more. Rows of a table (an embedding) still are; it is called again for all of
+        // the table after every few of them, since the system maps the neighbours of each page that is
+        // touched.
         std::function<void(std::span<const std::byte>)> on_packed = {};
     };
     static Result<std::unique_ptr<CpuBackend>> create(const Options& options);
@@ -86,6 +91,8 @@ class CpuBackend final : public Backend {
     const KvRegion* kv_region(uint32_t layer) const;
     const PackedMatrix* matrix(graph::WeightId id) const;
     const float* vector(graph::WeightId id) const;
+    // Rows of a table have been read; called by one worker. See Options::on_packed.
+    void has_read_rows(const graph::Weight& table, graph::WeightId id, uint32_t count);
     uint64_t* kernel_counter(const std::string& kernel_name) { return &kernel_counts_[kernel_name]; }
     // Memory that one step uses while it runs, shared by all steps of all programs; grows to the largest
     // wish, so its address is only known at run time.
@@ -111,6 +118,7 @@ class CpuBackend final : public Backend {
     std::map<graph::WeightId, std::vector<float>> vectors_;
     std::map<uint32_t, KvRegion> kv_;
     Block workspace_;
+    uint32_t rows_read_ = 0;  // of tables since they were last let go of
     std::map<std::string, uint64_t> kernel_counts_;
 };
 

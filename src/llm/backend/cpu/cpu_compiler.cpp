@@ -189,8 +189,13 @@ Result<void> Compiler::get_rows() {
         const graph::Weight& table = graph_.weights()[node_->weights[0]];
         check_range(0, table.rows, "row");
         step(fmt::format("get_rows {}", traits(table.type).name),
-             [&table, cols, ids, rows, y = out(cols)](Worker& w) {
-                 cpu::get_rows(w, table.type, table.data.data(), cols, ids, rows, y);
+             [&b = backend_, &table, id = node_->weights[0], cols, ids, rows, y = out(cols)](Worker& w) {
+                 for (uint32_t first = 0; first < rows; first += kTableRowsAtOnce) {
+                     const uint32_t count = std::min(kTableRowsAtOnce, rows - first);
+                     cpu::get_rows(w, table.type, table.data.data(), cols, ids + first, count,
+                                   {y.data + first * y.stride, y.stride});
+                     if (w.index() == 0) b.has_read_rows(table, id, count);
+                 }
              });
         return {};
     }

@@ -112,6 +112,28 @@ TEST_P(CpuOps, RowsComeFromTheTableAndFromValues) {
         {{"x", x}, {"outputs", rows}}, 0.0);
 }
 
+// A mapped table's pages count as memory of the process once touched, with their neighbours.
+TEST_P(CpuOps, AFileLetsGoOfATableAfterEveryFewRowsUnlessItsMatrixIsMultipliedInPlace) {
+    const WeightId table = weights_.add("table", 300, 64, QuantType::kQ8_0);
+    const WeightId tied = weights_.add("tied", 300, 64, QuantType::kF16);  // no instruction set packs it
+    std::vector<const std::byte*> let_go;
+    const auto cpu = value_of(cpu::CpuBackend::create(
+        {.threads = 2,
+         .isa = std::string(to_string(GetParam())),
+         .on_packed = [&](std::span<const std::byte> bytes) { let_go.push_back(bytes.data()); }}));
+    std::vector<int32_t> rows(3 * cpu::kTableRowsAtOnce + 5);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = int32_t(i * 7 % 300);
+    const auto make = [&](const GraphParams& p) {
+        GraphBuilder b(p, weights_.table());
+        b.output(b.add(b.get_rows(table, b.tokens()), b.get_rows(tied, b.tokens())));
+        b.output(b.mat_mul(tied, b.input("x", DType::kF32, {1, 64})));
+        return std::move(b).finish();
+    };
+    const std::vector<float> x = random_values(64, 3);
+    run_once({{cpu.get()}}, {.tokens = uint32_t(rows.size())}, make, {{"tokens", rows}, {"x", x}});
+    EXPECT_EQ(let_go, std::vector(3, (*weights_.table())[table].data.data()));
+}
+
 TEST_P(CpuOps, OutputBiasIsNotDropped) {
     // Zero activations: what comes out is the bias alone.
     const WeightId matrix = weights_.add("m", 40, 64), bias = weights_.add("b", 1, 40);
