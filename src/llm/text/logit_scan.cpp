@@ -1,6 +1,8 @@
 #include "llm/text/logit_scan.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 
 namespace ingot {
@@ -22,6 +24,30 @@ float largest_of_block(std::span<const float> block) {
     }
     for (; i < block.size(); ++i) lanes[0] = std::max(lanes[0], block[i]);
     return *std::max_element(lanes, lanes + kLanes);
+}
+
+// e^x for x <= 0, eight at a time: 2^n e^r with n = round(x / ln 2), and e^r by its Taylor series to
+// degree 6.
+void exponentials(const float (&x)[8], float (&result)[8]) {
+    constexpr float kRound = 0x1.8p23f;  // added and taken away again, it leaves a whole number
+    for (size_t lane = 0; lane < 8; ++lane) {
+        const float least = x[lane] < -87.0f ? -87.0f : x[lane];
+        const float shifted = least * 1.44269504089f + kRound;
+        const float n = shifted - kRound;
+        const float r = least - n * 0.693359375f + n * 2.12194440e-4f;  // ln 2 in two parts, the first exact
+        const float e =
+            1 +
+            r * (1 + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
+        // The low bits of `shifted` are n: into the exponent.
+        result[lane] =
+            std::bit_cast<float>(std::bit_cast<int32_t>(e) + (std::bit_cast<int32_t>(shifted) << 23));
+    }
+}
+
+double sum_of(const float (&lanes)[8]) {
+    double sum = 0;
+    for (const float lane : lanes) sum += double(lane);
+    return sum;
 }
 
 std::span<const float> block_at(std::span<const float> logits, size_t first) {
@@ -77,6 +103,54 @@ std::vector<size_t> indices_of_largest(std::span<const float> logits, size_t cou
     }
     std::sort_heap(heap.begin(), heap.end(), better);
     return heap;
+}
+
+std::vector<size_t> indices_at_least(std::span<const float> logits, float least) {
+    std::vector<size_t> indices;
+    for (size_t first = 0; first < logits.size(); first += kBlock) {
+        const std::span<const float> block = block_at(logits, first);
+        if (!(largest_of_block(block) >= least)) continue;
+        for (size_t i = 0; i < block.size(); ++i) {
+            if (block[i] >= least) indices.push_back(first + i);
+        }
+    }
+    return indices;
+}
+
+double weights_below(std::span<const float> logits, float top, std::span<float> weights) {
+    double sum = 0;
+    for (size_t first = 0; first < logits.size(); first += kBlock) {
+        const std::span<const float> block = block_at(logits, first);
+        float lanes[8] = {}, x[8], e[8];
+        for (size_t i = 0; i < block.size(); i += 8) {
+            const size_t count = std::min<size_t>(8, block.size() - i);
+            for (size_t lane = 0; lane < 8; ++lane)
+                x[lane] = lane < count ? block[i + lane] - top : -kLargest;
+            exponentials(x, e);
+            for (size_t lane = 0; lane < count; ++lane) weights[first + i + lane] = e[lane];
+            for (size_t lane = 0; lane < 8; ++lane) lanes[lane] += lane < count ? e[lane] : 0;
+        }
+        sum += sum_of(lanes);
+    }
+    return sum;
+}
+
+double sum_at_least(std::span<const float> weights, float least) {
+    double sum = 0;
+    for (size_t first = 0; first < weights.size(); first += kBlock) {
+        const std::span<const float> block = block_at(weights, first);
+        float lanes[8] = {};
+        size_t i = 0;
+        for (; i + 8 <= block.size(); i += 8) {
+            for (size_t lane = 0; lane < 8; ++lane) {
+                const float weight = block[i + lane];
+                lanes[lane] += weight >= least ? weight : 0;
+            }
+        }
+        for (; i < block.size(); ++i) lanes[0] += block[i] >= least ? block[i] : 0;
+        sum += sum_of(lanes);
+    }
+    return sum;
 }
 
 }  // namespace ingot

@@ -91,7 +91,7 @@ Result<TokenId> Sampler::sample(std::span<const float> logits) {
         return fail(ErrorKind::kCorrupt, "all {} logits are -inf", logits_.size());
     if (options_.greedy || options_.temperature == 0) return TokenId(best);
 
-    take_top_k();
+    take_candidates(logits_[best]);
     weigh(1.0);
     keep_typical();
     keep_top_p();
@@ -145,15 +145,45 @@ Result<void> Sampler::apply_penalties() {
     return {};
 }
 
-void Sampler::take_top_k() {
+void Sampler::take_candidates(float top) {
     candidates_.clear();
-    sorted_ = options_.top_k != 0 && size_t(options_.top_k) < logits_.size();
-    if (!sorted_) {
-        for (size_t i = 0; i < logits_.size(); ++i) candidates_.push_back({TokenId(i), logits_[i], 0});
-        return;
-    }
-    for (const size_t i : indices_of_largest(logits_, size_t(options_.top_k)))
+    whole_ = 0;
+    by_id_ = options_.top_k == 0 || size_t(options_.top_k) >= logits_.size();
+    const float least = by_id_ ? least_useful(top) : 0;
+    for (const size_t i :
+         by_id_ ? indices_at_least(logits_, least) : indices_of_largest(logits_, size_t(options_.top_k)))
         candidates_.push_back({TokenId(i), logits_[i], 0});
+    dropped_ = whole_;
+    if (whole_ > 0) {
+        for (const Candidate& c : candidates_) dropped_ -= double(weights_[size_t(c.id)]);
+    }
+}
+
+// A logit below which none outlives top-p and min-p, found without weighing the whole vocabulary in full
+// precision; a little lower than need be, since those steps decide.
+float Sampler::least_useful(float top) {
+    constexpr size_t kSmall = 1024;  // fewer are weighed one by one
+    constexpr float kMargin = 1e-3f;
+    if (options_.typical_p < 1 || logits_.size() <= kSmall) return -kInfinity;
+    float least = -kInfinity;
+    if (options_.min_p > 0) least = top + std::log(options_.min_p) - kMargin;
+    if (options_.top_p >= 1) return least;
+    weights_.resize(logits_.size());
+    whole_ = weights_below(logits_, top, weights_);
+    // How far down top-p reaches, in steps of half a unit: what lies above must hold enough whatever the
+    // rounding.
+    const double enough = options_.top_p * whole_ * (1 + 1e-5);
+    int low = 0, high = 2 * 80;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (sum_at_least(weights_, std::exp(-float(middle) / 2)) >= enough) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    if (low < 2 * 80) least = std::max(least, top - float(low) / 2 - kMargin);
+    return least;
 }
 
 // weight = exp((logit - best) / temperature): 1 for the best candidate, so nothing overflows.
@@ -185,29 +215,33 @@ void Sampler::keep_typical() {
         if (held > options_.typical_p) break;
     }
     candidates_.resize(keep);
-    std::sort(candidates_.begin(), candidates_.end(), more_likely);
-    sorted_ = true;
+    by_id_ = false;
 }
 
 void Sampler::keep_top_p() {
     if (options_.top_p >= 1) return;
-    double total = 0;
+    double total = std::max(dropped_, 0.0);
     for (const Candidate& c : candidates_) total += c.weight;
-    // Sorting a whole vocabulary is dear and a short head nearly always holds enough: sort growing heads.
-    size_t head = sorted_ ? candidates_.size() : std::min<size_t>(256, candidates_.size());
-    for (;; head = std::min(head * 8, candidates_.size())) {
-        const auto end = candidates_.begin() + std::ptrdiff_t(head);
-        if (!sorted_) std::partial_sort(candidates_.begin(), end, candidates_.end(), more_likely);
+    // The last one that is kept: the half in which it lies, over and over, and then in order.
+    head_ = candidates_;
+    auto begin = head_.begin(), end = head_.end();
+    double left = options_.top_p * total;
+    while (end - begin > 32) {
+        const auto middle = begin + (end - begin) / 2;
+        std::nth_element(begin, middle, end, more_likely);
         double held = 0;
-        for (size_t i = 0; i < head; ++i) {
-            held += candidates_[i].weight;
-            if (held < options_.top_p * total) continue;
-            candidates_.resize(i + 1);
-            sorted_ = true;
-            return;
+        for (auto c = begin; c != middle; ++c) held += c->weight;
+        if (held >= left) {
+            end = middle;
+        } else {
+            left -= held;
+            begin = middle;
         }
-        if (head == candidates_.size()) return;
     }
+    std::sort(begin, end, more_likely);
+    while (begin != end && begin->weight < left) left -= (begin++)->weight;
+    if (begin == end) --begin;  // by rounding
+    std::erase_if(candidates_, [last = *begin](const Candidate& c) { return more_likely(last, c); });
 }
 
 void Sampler::keep_min_p() {
@@ -220,7 +254,7 @@ void Sampler::keep_min_p() {
 
 // Walks the ids upwards, whatever steps came before.
 TokenId Sampler::draw() {
-    if (sorted_) std::ranges::sort(candidates_, {}, &Candidate::id);
+    if (!by_id_) std::ranges::sort(candidates_, {}, &Candidate::id);
     double total = 0;
     for (const Candidate& c : candidates_) total += c.weight;
     double left = next_uniform(rng_state_) * total;

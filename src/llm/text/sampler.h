@@ -69,7 +69,8 @@ class Sampler {
     Result<void> adjust(std::span<const float> logits);
     Result<void> change(TokenId id, float logit);
     Result<void> apply_penalties();
-    void take_top_k();
+    void take_candidates(float top);
+    float least_useful(float top);
     void weigh(double temperature);
     void keep_typical();
     void keep_top_p();
@@ -79,9 +80,13 @@ class Sampler {
     SamplerOptions options_;
     uint64_t rng_state_;
     std::vector<TokenId> history_;
-    std::vector<float> logits_;          // of this step, biased and penalized
-    std::vector<Candidate> candidates_;  // sorted by more_likely once `sorted_`
-    bool sorted_ = false;
+    std::vector<float> logits_;   // of this step, biased and penalized
+    std::vector<float> weights_;  // e^(logit - largest) of them, if their sum was needed
+    std::vector<Candidate> candidates_, head_;
+    bool by_id_ = true;  // candidates_ come in the order of their ids
+    // Weight of all logits if top-p needed it, and of those that are no candidates because no step keeps
+    // them.
+    double whole_ = 0, dropped_ = 0;
 };
 
 }  // namespace ingot

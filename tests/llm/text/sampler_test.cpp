@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -162,6 +163,65 @@ TEST(Sampler, TopPAloneKeepsTheWholeHeadOfALargeFlatVocabulary) {
     for (int i = 0; i < 20; ++i) highest = std::max(highest, sampler.sample(logits).value());
     EXPECT_LT(highest, 50002);
     EXPECT_GT(highest, 40000);
+}
+
+// The definition, weighing and sorting everything: which tokens of these logits may be drawn, with their
+// weights.
+std::map<TokenId, double> survivors(const std::vector<float>& logits, const SamplerOptions& options) {
+    std::vector<std::pair<double, TokenId>>
+        order;  // less the logit, so that the likeliest and lowest id comes first
+    for (size_t i = 0; i < logits.size(); ++i) order.emplace_back(-double(logits[i]), TokenId(i));
+    std::sort(order.begin(), order.end());
+    const double top = order[0].first;
+    double total = 0, held = 0;
+    for (const auto& [negated, id] : order) total += std::exp(top - negated);
+    std::map<TokenId, double> left;
+    for (const auto& [negated, id] : order) {
+        const double weight = std::exp(top - negated);
+        if (weight < double(options.min_p)) break;
+        left[id] = std::exp((top - negated) / options.temperature);
+        held += weight;
+        if (options.top_p < 1 && held >= double(options.top_p) * total) break;
+    }
+    return left;
+}
+
+TEST(Sampler, ALargeVocabularyGivesTheTokensOfTheDefinition) {
+    for (const double spread : {0.5, 3.0, 12.0}) {
+        std::mt19937 generator(7);
+        std::normal_distribution<double> normal(0, spread);
+        std::vector<float> logits(30011);
+        for (float& logit : logits) logit = float(normal(generator));
+        logits[100] = logits[200] = logits[29000];
+        logits[5] = -kInf;
+        for (const auto& [top_p, min_p] : {std::pair(1.0f, 0.05f),
+                                           {0.95f, 0.0f},
+                                           {0.5f, 0.0f},
+                                           {0.9f, 0.02f},
+                                           {0.999999f, 0.0f},
+                                           {1.0f, 1.0f},
+                                           {0.0f, 0.0f},
+                                           {1.0f, 0.0f}}) {
+            SamplerOptions options = plain();
+            options.top_p = top_p, options.min_p = min_p, options.temperature = 1.5f, options.seed = 11;
+            const std::map<TokenId, double> expected = survivors(logits, options);
+            double total = 0;
+            for (const auto& [id, weight] : expected) total += weight;
+            Sampler sampler(options);
+            uint64_t random = options.seed;
+            for (int draw = 0; draw < 40; ++draw) {
+                // SplitMix64's next number, as a share of the weights in order of the ids.
+                uint64_t z = random += 0x9E3779B97F4A7C15u;
+                z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+                z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+                double left = double((z ^ (z >> 31)) >> 11) * 0x1p-53 * total;
+                auto token = expected.begin();
+                while (left >= token->second && std::next(token) != expected.end()) left -= (token++)->second;
+                ASSERT_EQ(token->first, sampler.sample(logits).value())
+                    << "spread " << spread << ", top-p " << top_p << ", min-p " << min_p << ", draw " << draw;
+            }
+        }
+    }
 }
 
 TEST(Sampler, NaNOrInfinityIsAnErrorThatNamesTheFirstIndex) {
