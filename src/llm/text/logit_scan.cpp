@@ -26,21 +26,23 @@ float largest_of_block(std::span<const float> block) {
     return *std::max_element(lanes, lanes + kLanes);
 }
 
-// e^x for x <= 0, eight at a time: 2^n e^r with n = round(x / ln 2), and e^r by its Taylor series to
+// e^x for a block of x <= 0, 0 below -87: 2^n e^r with n = round(x / ln 2), and e^r by its Taylor series to
 // degree 6.
-void exponentials(const float (&x)[8], float (&result)[8]) {
+void exponentials(const float (&x)[kBlock], float (&result)[kBlock]) {
     constexpr float kRound = 0x1.8p23f;  // added and taken away again, it leaves a whole number
-    for (size_t lane = 0; lane < 8; ++lane) {
-        const float least = x[lane] < -87.0f ? -87.0f : x[lane];
-        const float shifted = least * 1.44269504089f + kRound;
+    constexpr int32_t kLeast = std::bit_cast<int32_t>(kRound) - 126;
+    for (size_t i = 0; i < kBlock; ++i) {
+        const float shifted = x[i] * 1.44269504089f + kRound;
         const float n = shifted - kRound;
-        const float r = least - n * 0.693359375f + n * 2.12194440e-4f;  // ln 2 in two parts, the first exact
+        const float r = x[i] - n * 0.693359375f + n * 2.12194440e-4f;  // ln 2 in two parts, the first exact
         const float e =
             1 +
             r * (1 + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
-        // The low bits of `shifted` are n: into the exponent.
-        result[lane] =
-            std::bit_cast<float>(std::bit_cast<int32_t>(e) + (std::bit_cast<int32_t>(shifted) << 23));
+        // The low bits of `shifted` are n: into the exponent. Without a branch, so that compilers make
+        // vectors of it.
+        const int32_t bits = std::bit_cast<int32_t>(shifted);
+        const uint32_t scaled = std::bit_cast<uint32_t>(e) + (uint32_t(bits) << 23);
+        result[i] = std::bit_cast<float>(scaled & (bits < kLeast ? 0 : ~0u));
     }
 }
 
@@ -121,15 +123,14 @@ double weights_below(std::span<const float> logits, float top, std::span<float> 
     double sum = 0;
     for (size_t first = 0; first < logits.size(); first += kBlock) {
         const std::span<const float> block = block_at(logits, first);
-        float lanes[8] = {}, x[8], e[8];
-        for (size_t i = 0; i < block.size(); i += 8) {
-            const size_t count = std::min<size_t>(8, block.size() - i);
-            for (size_t lane = 0; lane < 8; ++lane)
-                x[lane] = lane < count ? block[i + lane] - top : -kLargest;
-            exponentials(x, e);
-            for (size_t lane = 0; lane < count; ++lane) weights[first + i + lane] = e[lane];
-            for (size_t lane = 0; lane < 8; ++lane) lanes[lane] += lane < count ? e[lane] : 0;
+        float x[kBlock], e[kBlock], lanes[8] = {};
+        std::fill(std::copy(block.begin(), block.end(), x), x + kBlock, -kLargest);
+        for (float& each : x) each -= top;
+        exponentials(x, e);
+        for (size_t i = 0; i < kBlock; i += 8) {
+            for (size_t lane = 0; lane < 8; ++lane) lanes[lane] += e[i + lane];
         }
+        std::copy(e, e + block.size(), &weights[first]);
         sum += sum_of(lanes);
     }
     return sum;
