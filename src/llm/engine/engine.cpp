@@ -302,7 +302,8 @@ class GraphEngine final : public Engine {
     Result<kv::Placement> place(std::span<const kv::Continuation> continuations) {
         auto placed = cells_.append(continuations);
         if (placed || placed.error().kind != ErrorKind::kLimit) return placed;
-        const auto moved = kv::rearrange_rows(layer_cells_, params(1, 1).kv_format, cells_.rearrange());
+        const auto moved =
+            kv::rearrange_rows(layer_cells_, params(1, 1).kv_format, cells_.rearrange(continuations));
         if (moved) return cells_.append(continuations);
         cells_.clear();  // some rows are old and some new
         return Failure(moved.error());

@@ -282,9 +282,16 @@ std::vector<RowMove> Cells::compact() {
     return moves;
 }
 
-std::vector<RowMove> Cells::rearrange() {
+std::vector<RowMove> Cells::rearrange(std::span<const Continuation> batch) {
+    std::map<SequenceId, uint32_t> added;
+    for (const auto& [sequence, runs] : runs_) added[sequence] = 0;
+    uint32_t free = num_cells_ - num_used();
+    for (const Continuation& c : batch) {
+        added[c.sequence] = std::min(c.count, free);
+        free -= added[c.sequence];
+    }
+    const uint32_t share = free / std::max<uint32_t>(1, uint32_t(added.size()));
     std::vector<std::optional<uint32_t>> place(num_cells_);
-    const uint32_t room = (num_cells_ - num_used()) / std::max<uint32_t>(1, uint32_t(runs_.size()));
     std::vector<RowMove> moves;
     uint32_t next = 0;
     for (auto& [sequence, runs] : runs_) {
@@ -299,7 +306,7 @@ std::vector<RowMove> Cells::rearrange() {
             }
         }
         runs = std::move(laid_out);
-        next += room;
+        next += added[sequence] + share;
     }
     return moves;
 }

@@ -71,9 +71,10 @@ class Cells {
     Result<void> share(SequenceId source, SequenceId target, uint32_t length);
     // Moves all cells to the front, in the order in which they lie; the moves are to be made in order.
     std::vector<RowMove> compact();
-    // Lays every sequence out in as few runs as can be: one, and one for each beginning that it shares. What
-    // is free is spread behind them. The moves are to be made all at once (rearrange_rows()).
-    std::vector<RowMove> rearrange();
+    // Lays every sequence out in as few runs as can be: one, and one for each beginning that it shares.
+    // Behind them is room for what `batch` adds, and what else is free is shared out evenly. The moves are to
+    // be made all at once (rearrange_rows()).
+    std::vector<RowMove> rearrange(std::span<const Continuation> batch = {});
 
     uint32_t num_cells() const { return num_cells_; }
     uint32_t num_used() const;                   // each counted once
