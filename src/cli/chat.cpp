@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "base/output_file.h"
 #include "cli/chat_commands.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -21,7 +22,7 @@ struct ChatFlags {
     ModelFlags model;
     SamplingFlags sampling;
     std::string system;
-    std::optional<std::string> template_file;
+    std::optional<std::string> template_file, session;
     std::vector<std::string> variables;
     uint32_t max_tokens = 0;
     bool stats = false;
@@ -48,8 +49,8 @@ Result<nlohmann::ordered_json> template_variables(const std::vector<std::string>
 
 class Chat {
   public:
-    Chat(const ChatFlags& flags, LoadedModel& model, ChatSession session, const SamplerOptions& sampler)
-        : flags_(flags), model_(model), session_(std::move(session)), sampler_(sampler) {}
+    Chat(const ChatFlags& flags, LoadedModel& model, ChatSession& session, const SamplerOptions& sampler)
+        : flags_(flags), model_(model), session_(session), sampler_(sampler) {}
 
     Result<void> run() {
         if (interactive_)
@@ -135,10 +136,18 @@ class Chat {
 
     const ChatFlags& flags_;
     LoadedModel& model_;
-    ChatSession session_;
+    ChatSession& session_;
     Sampler sampler_;
     const bool interactive_ = isatty(STDIN_FILENO) != 0;
 };
+
+// The conversation of a session file; whether it may be written over at the end.
+Result<bool> resume(Engine& engine, ChatSession& session, const std::string& path) {
+    if (const auto loaded = load_chat(engine, session, path); !loaded)
+        return start_afresh("chat", loaded.error());
+    fmt::print(stderr, "session: {} messages, {} tokens\n", session.messages().size(), engine.num_tokens());
+    return true;
+}
 
 Result<void> chat(const ChatFlags& flags) {
     INGOT_ASSIGN(const SamplerOptions sampler, flags.sampling.options());
@@ -153,11 +162,18 @@ Result<void> chat(const ChatFlags& flags) {
     INGOT_ASSIGN(const std::string path, resolve_model(flags.model.model));
     INGOT_ASSIGN(const gguf::File file, gguf::File::open(path));
     INGOT_ASSIGN(ChatTemplate chat_template, load_chat_template(file, template_source));
+    // So is a session that can't be written.
+    if (flags.session) INGOT_TRY(OutputFile::create(*flags.session));
     INGOT_ASSIGN(LoadedModel model, load_model(flags.model));
     ChatSession session = open_chat(std::move(chat_template), model.tokenizer, variables);
-    session.set_system(flags.system);
-    const auto done = Chat(flags, model, std::move(session), sampler).run();
+    bool saves = flags.session.has_value();
+    if (saves) {
+        INGOT_ASSIGN(saves, resume(*model.engine, session, *flags.session));
+    }
+    if (!flags.system.empty()) session.set_system(flags.system);
+    const auto done = Chat(flags, model, session, sampler).run();
     print_profile(*model.engine);
+    if (saves) INGOT_TRY(save_chat(*model.engine, session, *flags.session));
     return done;
 }
 
@@ -177,6 +193,9 @@ Action add_chat(CLI::App& app) {
                    "At most N tokens an answer; 0: until the model ends it or the context is full")
         ->check(whole_number(0, 1 << 30))
         ->option_text("N [0]");
+    app.add_option("--session", flags->session,
+                   "Go on with the conversation in this file, and keep it there at the end")
+        ->option_text("FILE");
     app.add_flag("--stats", flags->stats, "After each answer, its rates on stderr");
     add_sampling_flags(app, flags->sampling);
     return [flags] { return chat(*flags); };

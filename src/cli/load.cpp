@@ -31,6 +31,15 @@ void print_profile(const Engine& engine) {
     fmt::print(stderr, "{}", engine.stats().profile);
 }
 
+Result<bool> start_afresh(std::string_view command, const Error& error) {
+    if (error.kind == ErrorKind::kNotFound) return true;
+    if (error.kind == ErrorKind::kIo) return Failure(error);
+    const bool is_ours = error.kind == ErrorKind::kCorrupt;
+    fmt::print(stderr, "ingot {}: {}; starting afresh{}\n", command, error.describe(),
+               is_ours ? "" : ", and nothing will be saved: remove it or name another file");
+    return is_ours;
+}
+
 Result<std::string> read_text(const std::string& path) {
     if (path != "-") return read_text_file(path);
     std::string text;

@@ -58,19 +58,12 @@ struct Resumed {
     bool is_ours = true;
 };
 
-// A file that can't be used is a message and a fresh start. One that is no session, or somebody else's, stays
-// as it is.
 Result<Resumed> resume(Engine& engine, Sampler& sampler, const std::string& path,
                        std::span<const TokenId> prompt) {
     // The last one is run in any case: its logits choose what follows.
     const auto held = engine.load_session(path, prompt.first(prompt.empty() ? 0 : prompt.size() - 1));
     if (!held) {
-        const Error& error = held.error();
-        if (error.kind == ErrorKind::kNotFound) return Resumed{};
-        if (error.kind == ErrorKind::kIo) return Failure(error);
-        const bool is_ours = error.kind == ErrorKind::kCorrupt;
-        fmt::print(stderr, "ingot run: {}; starting afresh{}\n", error.describe(),
-                   is_ours ? "" : ", and nothing will be saved: remove it or name another file");
+        INGOT_ASSIGN(const bool is_ours, start_afresh("run", held.error()));
         return Resumed{.is_ours = is_ours};
     }
     for (const TokenId token : prompt.first(*held)) sampler.accept(token);
@@ -83,7 +76,7 @@ Result<void> save(Engine& engine, const std::string& path, std::vector<TokenId> 
     for (const auto& [begin, end] : generation.forgotten)
         tokens.erase(tokens.begin() + begin, tokens.begin() + end);
     tokens.resize(engine.num_tokens());  // the last one may not have been run
-    return engine.save_session(path, tokens);
+    return engine.save_session(path, tokens, {});
 }
 
 Result<void> complete(const RunFlags& flags) {

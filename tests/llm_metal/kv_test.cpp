@@ -71,7 +71,7 @@ TEST(MetalSessions, ASessionOfTheCpuGoesOnOnMetal) {
     const auto cpu = load_tiny("llama"), metal = load_metal(kv::Format::kF32);
     const std::vector<TokenId> prompt = kv_tokens(40), next = kv_tokens(41);
     run_tokens(*cpu, prompt);
-    ASSERT_TRUE(cpu->save_session(folder.file("s"), prompt));
+    ASSERT_TRUE(cpu->save_session(folder.file("s"), prompt, {}));
     ASSERT_EQ(40u, *metal->load_session(folder.file("s"), prompt));
     const std::span<const TokenId> last = std::span(next).last(1);
     EXPECT_LE(kv_difference(run_tokens(*cpu, last), run_tokens(*metal, last)), kTolerance);

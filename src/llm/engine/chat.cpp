@@ -57,4 +57,18 @@ Result<Generation> answer(Engine& engine, const Tokenizer& tokenizer, Sampler& s
     return generation;
 }
 
+Result<void> save_chat(Engine& engine, const ChatSession& session, const std::string& path) {
+    return engine.save_session(path, session.cached_tokens(), session.saved());
+}
+
+Result<void> load_chat(Engine& engine, ChatSession& session, const std::string& path) {
+    INGOT_ASSIGN(Engine::SavedText saved, engine.load_session(path));
+    if (!session.restore_saved(saved.note)) {
+        engine.truncate(0);
+        return fail(ErrorKind::kInvalidArgument, "'{}' is a session of a text, not of a conversation", path);
+    }
+    session.set_cached(std::move(saved.tokens));
+    return {};
+}
+
 }  // namespace ingot

@@ -24,4 +24,9 @@ ChatSession open_chat(ChatTemplate chat_template, const Tokenizer& tokenizer,
 Result<Generation> answer(Engine& engine, const Tokenizer& tokenizer, Sampler& sampler, ChatSession& session,
                           const GenerateOptions& options);
 
+// A conversation in a session file (llm/kv/session.h), with what is cached of it.
+Result<void> save_chat(Engine& engine, const ChatSession& session, const std::string& path);
+// Errors: those of Engine::load_session; kInvalidArgument for a session that is no conversation.
+Result<void> load_chat(Engine& engine, ChatSession& session, const std::string& path);
+
 }  // namespace ingot

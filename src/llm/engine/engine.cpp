@@ -145,32 +145,30 @@ class GraphEngine final : public Engine {
         return applied;
     }
 
-    Result<void> save_session(const std::string& path, std::span<const TokenId> tokens) override {
+    Result<void> save_session(const std::string& path, std::span<const TokenId> tokens,
+                              std::string_view note) override {
         if (tokens.size() != num_tokens()) {
             return fail(ErrorKind::kInvalidArgument, "a session of {} tokens, but {} are cached",
                         tokens.size(), num_tokens());
         }
         const std::span<const kv::LayerCells> layers = layer_cells_;
         INGOT_ASSIGN(const kv::SessionShape shape, session_shape(layers));
-        return kv::save_session(path, shape, cells_.runs(kSequence), tokens);
+        return kv::save_session(path, shape, cells_.runs(kSequence), tokens, note);
     }
 
     Result<uint32_t> load_session(const std::string& path, std::span<const TokenId> tokens) override {
-        const std::span<const kv::LayerCells> layers = layer_cells_;
-        INGOT_ASSIGN(const kv::SessionShape shape, session_shape(layers));
-        INGOT_ASSIGN(const kv::Session session, kv::Session::read(path, shape));
-        const size_t most = std::min<size_t>(context(), std::min(tokens.size(), session.tokens().size()));
+        INGOT_ASSIGN(const kv::Session session, read_session(path));
+        const size_t most = std::min(tokens.size(), session.tokens().size());
         uint32_t same = 0;
         while (same < most && tokens[same] == session.tokens()[same]) ++same;
-        cells_.truncate(kSequence, 0);
-        if (same == 0) return same;
-        const kv::Continuation continuation{kSequence, same};
-        INGOT_TRY(cells_.append({&continuation, 1}));
-        if (auto restored = session.restore(layers, cells_.runs(kSequence)); !restored) {
-            cells_.truncate(kSequence, 0);
-            return Failure(restored.error());
-        }
-        return same;
+        return restore(session, same);
+    }
+
+    Result<SavedText> load_session(const std::string& path) override {
+        INGOT_ASSIGN(const kv::Session session, read_session(path));
+        INGOT_ASSIGN(const uint32_t held, restore(session, session.tokens().size()));
+        const auto tokens = session.tokens().first(held);
+        return SavedText{{tokens.begin(), tokens.end()}, std::string(session.note())};
     }
 
     Stats stats() const override {
@@ -215,6 +213,25 @@ class GraphEngine final : public Engine {
         INGOT_ASSIGN(const graph::Graph graph, model_.build({}));
         return kv::SessionShape{
             .model = model::fingerprint(*file_, graph), .format = params(1, 1).kv_format, .layers = layers};
+    }
+
+    Result<kv::Session> read_session(const std::string& path) const {
+        const std::span<const kv::LayerCells> layers = layer_cells_;
+        INGOT_ASSIGN(const kv::SessionShape shape, session_shape(layers));
+        return kv::Session::read(path, shape);
+    }
+    // The first `count` tokens of a session, if the context has so many cells, become what is cached.
+    Result<uint32_t> restore(const kv::Session& session, size_t count) {
+        const auto held = uint32_t(std::min<size_t>(context(), count));
+        cells_.truncate(kSequence, 0);
+        if (held == 0) return held;
+        const kv::Continuation continuation{kSequence, held};
+        INGOT_TRY(cells_.append({&continuation, 1}));
+        if (auto restored = session.restore(layer_cells_, cells_.runs(kSequence)); !restored) {
+            cells_.truncate(kSequence, 0);
+            return Failure(restored.error());
+        }
+        return held;
     }
 
     std::map<std::string, size_t> placement() const {

@@ -91,12 +91,20 @@ class Engine {
     // keys are turned to their new positions. kInvalidArgument if there are none; an error of a device
     // empties the cache.
     virtual Result<void> remove(uint32_t begin, uint32_t end) = 0;
-    // Writes what is cached to a session file; `tokens` are the cached ones, all of them.
-    virtual Result<void> save_session(const std::string& path, std::span<const TokenId> tokens) = 0;
+    // Writes what is cached to a session file; `tokens` are the cached ones, all of them. The note comes back
+    // with them.
+    virtual Result<void> save_session(const std::string& path, std::span<const TokenId> tokens,
+                                      std::string_view note) = 0;
     // Replaces what is cached by the first tokens of a session file, as many as begin `tokens` too, and
     // returns how many. An error of the file (kv/session.h) leaves the cache as it was; one of a device
     // empties it.
     virtual Result<uint32_t> load_session(const std::string& path, std::span<const TokenId> tokens) = 0;
+    // The same with all of the file's tokens, as many as the context has cells for.
+    struct SavedText {
+        std::vector<TokenId> tokens;
+        std::string note;
+    };
+    virtual Result<SavedText> load_session(const std::string& path) = 0;
 
     // Facts for `ingot info`, `bench` and tests.
     struct Stats {

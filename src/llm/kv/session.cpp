@@ -10,7 +10,7 @@ namespace ingot::kv {
 namespace {
 
 constexpr std::string_view kMagic = "INGOTKVS";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kChecksumBytes = 32;
 
 // The file's numbers are little-endian, as this machine's are (the build checks it where GGUF is read).
@@ -21,27 +21,30 @@ struct Header {
     uint64_t model;
     uint32_t num_layers;
     uint32_t num_tokens;
+    uint64_t note_bytes;
 };
-static_assert(sizeof(Header) == 32);
+static_assert(sizeof(Header) == 40);
 
 size_t session_row_bytes(Format format, const KvLayer& layer) {
     return row_bytes(format, layer.kv_heads * layer.head_dim);
 }
 
-Header header_of(const SessionShape& shape, size_t num_tokens) {
+Header header_of(const SessionShape& shape, size_t num_tokens, size_t note_bytes) {
     Header header{.magic = {},
                   .version = kVersion,
                   .format = uint32_t(shape.format),
                   .model = shape.model,
                   .num_layers = uint32_t(shape.layers.size()),
-                  .num_tokens = uint32_t(num_tokens)};
+                  .num_tokens = uint32_t(num_tokens),
+                  .note_bytes = note_bytes};
     std::memcpy(header.magic, kMagic.data(), sizeof header.magic);
     return header;
 }
 
 // Bytes in front of the rows.
 size_t rows_offset(const Header& header) {
-    return sizeof(Header) + header.num_layers * sizeof(KvLayer) + size_t(header.num_tokens) * sizeof(TokenId);
+    return sizeof(Header) + header.num_layers * sizeof(KvLayer) +
+           size_t(header.num_tokens) * sizeof(TokenId) + header.note_bytes;
 }
 
 size_t session_bytes(const Header& header, const SessionShape& shape) {
@@ -98,13 +101,14 @@ Result<void> check_header(const std::string& path, const Header& header, const S
 }  // namespace
 
 Result<void> save_session(const std::string& path, const SessionShape& shape, std::span<const Run> runs,
-                          std::span<const TokenId> tokens) {
-    const Header header = header_of(shape, tokens.size());
+                          std::span<const TokenId> tokens, std::string_view note) {
+    const Header header = header_of(shape, tokens.size(), note.size());
     INGOT_ASSIGN(OutputFile output, OutputFile::create(path));
     HashedFile file(output);
     INGOT_TRY(file.write(bytes_of(header)));
     for (const LayerCells& layer : shape.layers) INGOT_TRY(file.write(bytes_of(layer.layer)));
     INGOT_TRY(file.write(std::as_bytes(tokens)));
+    INGOT_TRY(file.write(std::as_bytes(std::span(note))));
     std::vector<std::byte> rows;
     for (const LayerCells& layer : shape.layers) {
         for (const KvSide side : {KvSide::kKey, KvSide::kValue}) {
@@ -130,9 +134,11 @@ Result<Session> Session::read(const std::string& path, const SessionShape& shape
         return fail(ErrorKind::kCorrupt, "'{}' is damaged: it has only {} bytes", path, bytes.size());
     std::memcpy(&header, bytes.data(), sizeof header);
     INGOT_TRY(check_header(path, header, shape));
-    if (bytes.size() != session_bytes(header, shape)) {
-        return fail(ErrorKind::kCorrupt, "'{}' has {} bytes; a session of {} tokens has {}", path,
-                    bytes.size(), header.num_tokens, session_bytes(header, shape));
+    const bool fits = header.note_bytes <= bytes.size() && header.num_tokens <= bytes.size();
+    if (!fits || bytes.size() != session_bytes(header, shape)) {
+        return fail(ErrorKind::kCorrupt,
+                    "'{}' has {} bytes; a session of {} tokens and {} bytes of text has {}", path,
+                    bytes.size(), header.num_tokens, header.note_bytes, session_bytes(header, shape));
     }
     Sha256 hash;
     hash.add(bytes.first(bytes.size() - kChecksumBytes));
@@ -149,9 +155,11 @@ Result<Session> Session::read(const std::string& path, const SessionShape& shape
                     shape.layers[i].layer.head_dim);
     }
     session.rows_at_ = rows_offset(header);
+    session.note_bytes_ = header.note_bytes;
     session.format_ = shape.format;
     session.tokens_.resize(header.num_tokens);
-    std::memcpy(session.tokens_.data(), bytes.data() + session.rows_at_ - header.num_tokens * sizeof(TokenId),
+    std::memcpy(session.tokens_.data(),
+                bytes.data() + session.rows_at_ - header.note_bytes - header.num_tokens * sizeof(TokenId),
                 header.num_tokens * sizeof(TokenId));
     return session;
 }

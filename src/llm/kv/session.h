@@ -1,6 +1,7 @@
 // A session file: the tokens of a sequence and the KV rows that they led to, so that a later process goes on
-// without running them again. The file names its version, the model (a fingerprint), format and shape of the
-// cells, and ends with a checksum; all of it is verified before a row is written anywhere.
+// without running them again, with a note of the writer's (a conversation's messages). The file names its
+// version, the model (a fingerprint), format and shape of the cells, and ends with a checksum; all of it is
+// verified before a row is written anywhere.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ struct SessionShape {
 // Writes the sequence that lies in `runs` and whose tokens are `tokens`. The file appears whole or not at
 // all.
 Result<void> save_session(const std::string& path, const SessionShape& shape, std::span<const Run> runs,
-                          std::span<const TokenId> tokens);
+                          std::span<const TokenId> tokens, std::string_view note);
 
 // A session file that was read and found to be of this shape.
 class Session {
@@ -30,6 +31,9 @@ class Session {
     static Result<Session> read(const std::string& path, const SessionShape& shape);
 
     std::span<const TokenId> tokens() const { return tokens_; }
+    std::string_view note() const {
+        return std::string_view(file_).substr(rows_at_ - note_bytes_, note_bytes_);
+    }
     // Writes the rows of the first tokens to the cells of `runs`, in order; as many as the runs hold.
     Result<void> restore(std::span<const LayerCells> layers, std::span<const Run> runs) const;
 
@@ -39,6 +43,7 @@ class Session {
     std::string file_;
     std::vector<TokenId> tokens_;
     Format format_ = Format::kF32;
+    size_t note_bytes_ = 0;
     size_t rows_at_ = 0;  // [layers][K, V][tokens] rows
 };
 

@@ -13,6 +13,32 @@ bool ChatSession::take_back_answer() {
     return !messages_.empty();
 }
 
+std::string ChatSession::saved() const {
+    nlohmann::ordered_json json = {{"system", system_}, {"messages", nlohmann::ordered_json::array()}};
+    for (const ChatMessage& message : messages_)
+        json["messages"].push_back({{"role", message.role}, {"content", message.content}});
+    // An answer may end within a character.
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Result<void> ChatSession::restore_saved(std::string_view text) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto is_text = [](const nlohmann::json& object, const char* name) {
+        return object.is_object() && object.contains(name) && object[name].is_string();
+    };
+    bool good = is_text(json, "system") && json.contains("messages") && json["messages"].is_array();
+    std::vector<ChatMessage> messages;
+    for (size_t i = 0; good && i < json["messages"].size(); ++i) {
+        const nlohmann::json& message = json["messages"][i];
+        good = is_text(message, "role") && is_text(message, "content");
+        if (good) messages.push_back({message["role"], message["content"]});
+    }
+    if (!good) return fail(ErrorKind::kCorrupt, "no conversation: '{}'", text.substr(0, 40));
+    system_ = json["system"];
+    messages_ = std::move(messages);
+    return {};
+}
+
 Result<std::string> ChatSession::prompt() const {
     nlohmann::ordered_json variables = variables_;
     auto& messages = variables["messages"] = nlohmann::ordered_json::array();

@@ -51,6 +51,12 @@ class ChatSession {
     // Back to what messages() was before a turn that came to nothing.
     void restore(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
 
+    // The system message and the others as text for a later process, and back. kCorrupt for any other text.
+    std::string saved() const;
+    Result<void> restore_saved(std::string_view text);
+    // The cache holds these tokens, however they came there.
+    void set_cached(std::vector<TokenId> tokens) { cached_ = std::move(tokens); }
+
     // The prompt for the next answer.
     Result<std::string> prompt() const;
     // How to get that prompt into a cache of `context` cells. kLimit if it leaves no cell for an answer:

@@ -44,7 +44,10 @@ class ScriptedEngine : public Engine {
         held_.erase(held_.begin() + begin, held_.begin() + end);
         return {};
     }
-    Result<void> save_session(const std::string&, std::span<const TokenId>) override { return unused(); }
+    Result<void> save_session(const std::string&, std::span<const TokenId>, std::string_view) override {
+        return unused();
+    }
+    Result<SavedText> load_session(const std::string&) override { return unused(); }
     Result<uint32_t> load_session(const std::string&, std::span<const TokenId>) override { return unused(); }
 
     Result<std::span<const float>> forward(std::span<const TokenId> tokens) override {

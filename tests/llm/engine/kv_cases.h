@@ -93,7 +93,7 @@ inline void expect_shared_beginnings_are_as_if_run(const LoadKv& load, kv::Forma
 
 inline std::string session_bytes(Engine& engine, std::span<const TokenId> tokens) {
     const test::TemporaryFolder folder;
-    EXPECT_TRUE(engine.save_session(folder.file("s"), tokens));
+    EXPECT_TRUE(engine.save_session(folder.file("s"), tokens, {}));
     std::ifstream file(folder.file("s"), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -187,7 +187,7 @@ inline void expect_sessions_continue_bit_for_bit(const LoadKv& load, kv::Format 
     const auto first = load(format), second = load(format);
     const std::vector<TokenId> prompt = kv_tokens(45);
     run_tokens(*first, prompt);
-    ASSERT_TRUE(first->save_session(path, prompt));
+    ASSERT_TRUE(first->save_session(path, prompt, {}));
     std::vector<TokenId> longer = prompt;
     longer.push_back(91);
     const auto held = second->load_session(path, longer);
@@ -202,7 +202,7 @@ inline void expect_sessions_continue_bit_for_bit(const LoadKv& load, kv::Format 
     other[20] = 7;
     EXPECT_EQ(20u, *second->load_session(path, other));
     EXPECT_EQ(20u, second->num_tokens());
-    EXPECT_FALSE(first->save_session(path, prompt)) << "it holds five more";
+    EXPECT_FALSE(first->save_session(path, prompt, {})) << "it holds five more";
 }
 
 // Each kind of wrong file is refused by its own message, and the cache stays as it was.
@@ -212,7 +212,7 @@ inline void expect_bad_sessions_are_refused(const LoadKv& load, kv::Format other
     const auto engine = load(kv::Format::kF32);
     const std::vector<TokenId> prompt = kv_tokens(9);
     run_tokens(*engine, prompt);
-    ASSERT_TRUE(engine->save_session(good, prompt));
+    ASSERT_TRUE(engine->save_session(good, prompt, {}));
     std::ifstream file(good, std::ios::binary);
     const std::string bytes(std::istreambuf_iterator<char>(file), {});
     const auto message = [&](Engine& reader, const std::string& content) {
@@ -227,6 +227,10 @@ inline void expect_bad_sessions_are_refused(const LoadKv& load, kv::Format other
     EXPECT_THAT(message(*engine, bytes.substr(0, 40)), HasSubstr("is damaged: it has only 40 bytes"));
     EXPECT_THAT(message(*engine, bytes.substr(0, bytes.size() - 1)),
                 HasSubstr("bytes; a session of 9 tokens"));
+    std::string endless = bytes;
+    endless.replace(32, 8, 8, '\xff');  // of text
+    EXPECT_THAT(message(*engine, endless),
+                HasSubstr("bytes; a session of 9 tokens and 18446744073709551615"));
     EXPECT_THAT(message(*engine, bytes + "x"), HasSubstr("bytes; a session of 9 tokens"));
     for (const size_t at : {size_t(60), bytes.size() / 2, bytes.size() - 40, bytes.size() - 1}) {
         std::string flipped = bytes;
@@ -234,8 +238,8 @@ inline void expect_bad_sessions_are_refused(const LoadKv& load, kv::Format other
         EXPECT_THAT(message(*engine, flipped), HasSubstr("checksum is wrong")) << at;
     }
     std::string future = bytes;
-    future[8] = 2;
-    EXPECT_THAT(message(*engine, future), HasSubstr("version 2; 1 is accepted"));
+    future[8] = 3;
+    EXPECT_THAT(message(*engine, future), HasSubstr("version 3; 2 is accepted"));
     std::string foreign = bytes;
     foreign[16] = char(foreign[16] ^ 1);
     EXPECT_THAT(message(*engine, foreign), HasSubstr("another model"));

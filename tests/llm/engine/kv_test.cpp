@@ -46,7 +46,7 @@ TEST(EngineSessions, OfAModelThatDiffersInOneNumberAreRefused) {
     const std::vector<TokenId> prompt = kv_tokens(9);
     const auto engine = load_cpu(kv::Format::kF32);
     run_tokens(*engine, prompt);
-    ASSERT_TRUE(engine->save_session(folder.file("s"), prompt));
+    ASSERT_TRUE(engine->save_session(folder.file("s"), prompt, {}));
     for (const char* key : {"llama.rope.freq_base", "llama.attention.layer_norm_rms_epsilon"}) {
         PatchedModel("llama")
             .set(key, 0.5f + (key[6] == 'r' ? 1000.0f : 0.0f))

@@ -44,7 +44,10 @@ class SuccessorEngine : public Engine {
     Result<void> share(kv::SequenceId, kv::SequenceId, uint32_t) override { return unused(); }
     void truncate(uint32_t count, kv::SequenceId = 0) override { cached_ = count; }
     Result<void> remove(uint32_t, uint32_t) override { return unused(); }
-    Result<void> save_session(const std::string&, std::span<const TokenId>) override { return unused(); }
+    Result<void> save_session(const std::string&, std::span<const TokenId>, std::string_view) override {
+        return unused();
+    }
+    Result<SavedText> load_session(const std::string&) override { return unused(); }
     Result<uint32_t> load_session(const std::string&, std::span<const TokenId>) override { return unused(); }
     Stats stats() const override { return {}; }
 

@@ -160,5 +160,26 @@ TEST(ChatSession, AnEmptyPromptIsRefused) {
     EXPECT_THAT(chat.turn("Hi", "x"), HasSubstr("empty prompt"));
 }
 
+TEST(ChatSession, IsTextForALaterProcess) {
+    Cache first(kPlainTemplate), second(kPlainTemplate);
+    first.session.set_system("Be \"brief\"");
+    first.turn("Ü?", "yes\n");
+    ASSERT_TRUE(second.session.restore_saved(first.session.saved()));
+    EXPECT_EQ(*first.session.prompt(), *second.session.prompt());
+    EXPECT_EQ("Be \"brief\"", second.session.system());
+    second.session.set_cached(first.session.cached_tokens());
+    for (Cache* cache : {&first, &second}) cache->session.add_user("And?");
+    EXPECT_EQ(first.session.prefill(1000)->delta, second.session.prefill(1000)->delta);
+    EXPECT_EQ(first.session.prefill(1000)->keep, second.session.prefill(1000)->keep);
+    for (const char* text : {"", "{", "[]", "{}", "{\"system\":1,\"messages\":[]}", "{\"system\":\"\"}",
+                             "{\"system\":\"\",\"messages\":{}}", "{\"system\":\"\",\"messages\":[1]}",
+                             "{\"system\":\"\",\"messages\":[{\"role\":\"user\"}]}"}) {
+        const auto restored = second.session.restore_saved(text);
+        ASSERT_FALSE(restored) << text;
+        EXPECT_EQ(ErrorKind::kCorrupt, restored.error().kind);
+        EXPECT_EQ(3u, second.session.messages().size()) << "as before";
+    }
+}
+
 }  // namespace
 }  // namespace ingot
