@@ -9,6 +9,9 @@ three see the same state of the machine; a ratio is the median over the runs of 
 share of what the machine can do: of its 8-bit products for prompts (the layers' matrices; the output is computed for
 one token only), of its read bandwidth for generation (all matrices but an untied embedding, once a token).
 
+A second table has what comes before the first token: loading (of llama.cpp all of a run's time that it doesn't spend on
+the prompt), and loading with the prompt; and what 2 and 4 sequences together cost Ingot a step, beyond one alone.
+
 Needs a release build with -DINGOT_BENCH=ON; random weights need the Python packages numpy and gguf.
 """
 import argparse
@@ -17,6 +20,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import peer
@@ -93,6 +97,32 @@ def measure(path, args, programs):
             for test, rate in rates(ours).items()}, "memory": (our_memory, their_memory), "limits": (read, int8)}
 
 
+def measure_start(path, args, programs):
+    """One run: seconds of loading and until the first token, of both; extra time a step of 2 and 4 sequences."""
+    ingot, llama, _ = programs
+    prompt = ["-p", args.prompt, "-n", 0, "-t", args.threads, "-r", 1, "-o", "json"]
+    ours = json.loads(run([ingot, "bench", path, *prompt])[0])[0]
+    begin = time.monotonic()
+    theirs = json.loads(run([llama, "-m", path, *prompt, "--no-warmup"])[0])[0]
+    elapsed = time.monotonic() - begin
+    streams = json.loads(run([ingot, "bench", path, "-p", 0, "-n", args.generate, "-t", args.threads, "-r", 1,
+                              "--streams", "1,2,4", "-o", "json"])[0])
+    alone, two, four = (row["avg_ns"] for row in streams)
+    return {"load": (ours["load_seconds"], elapsed - 1e-9 * theirs["avg_ns"]),
+            "first": (ours["load_seconds"] + ours["first_token_seconds"], elapsed),
+            "streams": (two / alone - 1, four / alone - 1)}
+
+
+def report_start(name, runs):
+    cells = []
+    for what in ("load", "first"):
+        pairs = [run[what] for run in runs]
+        cells += [f"{statistics.median(pair[0] for pair in pairs):.2f}", f"{statistics.median(pair[1] for pair in pairs):.2f}",
+                  f"{statistics.median(pair[0] / pair[1] for pair in pairs):.2f}"]
+    cells += [f"{statistics.median(run['streams'][i] for run in runs):+.0%}" for i in (0, 1)]
+    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
 def report(name, path, runs):
     size = path.stat().st_size / 2**20
     for test in runs[0]["ours"]:
@@ -110,7 +140,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=DEFAULT_MODELS)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--generate", type=int, default=64)
     parser.add_argument("--depth", type=int, default=0, help="tokens in the context before each test")
@@ -124,9 +154,9 @@ def main():
     llama = args.llama_bench or peer.llama_bench(args.threads)
     print("| model | test | ingot t/s | llama.cpp t/s | ratio | limit | MiB ingot | MiB llama.cpp | MiB file |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    reads, peaks = [], []
+    reads, peaks, paths = [], [], {}
     for name in args.models.split(","):
-        path = model_path(name, ingot)
+        path = paths[name] = model_path(name, ingot)
         runs = [measure(path, args, (ingot, llama, limit_program)) for _ in range(args.runs)]
         report(name, path, runs)
         reads += [run["limits"][0] for run in runs]
@@ -136,6 +166,10 @@ def main():
           f"{statistics.median(reads):.1f} GB/s ({min(reads):.1f}-{max(reads):.1f}), 8-bit products "
           f"{statistics.median(peaks):.0f} Gop/s ({min(peaks):.0f}-{max(peaks):.0f}); load average "
           f"{os.getloadavg()[0]:.1f}.")
+    print(f"\n| model | load s | llama.cpp | ratio | first token of {args.prompt} s | llama.cpp | ratio | 2 sequences | 4 |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name, path in paths.items():
+        report_start(name, [measure_start(path, args, (ingot, llama, limit_program)) for _ in range(args.runs)])
 
 
 if __name__ == "__main__":
