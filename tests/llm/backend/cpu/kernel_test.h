@@ -25,12 +25,14 @@ inline std::string test_name(std::string_view text) {
     return name;
 }
 
-// A table under test: those of the instruction sets that this machine runs, and AVX-512 on scalar loops.
+// A table under test: those of the instruction sets that this machine runs, and AVX-VNNI and AVX-512 on
+// scalar loops.
 struct TestedTable {
     std::string name;
     const KernelTable* kernels;
 };
 #if defined(__x86_64__)
+const KernelTable& emulated_avx_vnni_table();
 const KernelTable& emulated_avx512_table();
 #endif
 
@@ -38,6 +40,7 @@ inline std::vector<TestedTable> tested_tables() {
     std::vector<TestedTable> tables;
     for (const Isa isa : available_isas()) tables.push_back({test_name(to_string(isa)), &kernel_table(isa)});
 #if defined(__x86_64__)
+    tables.push_back({"emulated_avx_vnni", &emulated_avx_vnni_table()});
     tables.push_back({"emulated_avx512", &emulated_avx512_table()});
 #endif
     return tables;

@@ -122,8 +122,11 @@ TEST_P(MatMul, KernelIsTheTypesOwn) {
     const auto bytes = random_weights(type(), 16, block(), 1);
     const PackedMatrix matrix = prepared(kernels(), type(), 16, block(), bytes);
     EXPECT_EQ(type(), matrix.kernel().type);
-    EXPECT_EQ(std::string(to_string(kernels().isa)) + " " + std::string(traits(type()).name),
-              matrix.kernel().name);
+    // Products of floats are avx2's where byte products are all that an instruction set adds.
+    const bool floats = !matrix.is_packed() && kernels().isa == Isa::kAvxVnni;
+    EXPECT_EQ(
+        std::string(to_string(floats ? Isa::kAvx2 : kernels().isa)) + " " + std::string(traits(type()).name),
+        matrix.kernel().name);
 }
 
 TEST_P(MatMul, EveryBatchSizeAroundTheTilesAgreesWithTheScalarProduct) {

@@ -24,6 +24,10 @@ bool has_avx2() {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 }
 
+bool has_avx_vnni() {
+    return has_avx2() && __builtin_cpu_supports("avxvnni");
+}
+
 bool has_avx512_vnni() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -52,9 +56,11 @@ constexpr IsaRow kIsas[] = {
     {Isa::kPlain, "plain", always, plain_table},
 #if defined(__x86_64__)
     {Isa::kAvx2, "avx2", has_avx2, avx2_table},
+    {Isa::kAvxVnni, "avx-vnni", has_avx_vnni, avx_vnni_table},
     {Isa::kAvx512Vnni, "avx512-vnni", has_avx512_vnni, avx512_vnni_table},
 #else
     {Isa::kAvx2, "avx2", nullptr, nullptr},
+    {Isa::kAvxVnni, "avx-vnni", nullptr, nullptr},
     {Isa::kAvx512Vnni, "avx512-vnni", nullptr, nullptr},
 #endif
 #if defined(__aarch64__)

@@ -13,11 +13,12 @@ namespace ingot::cpu {
 enum class Isa {
     kPlain,       // portable C++, float arithmetic on dequantized weights: the reference
     kAvx2,        // AVX2, FMA, F16C
+    kAvxVnni,     // AVX2 and the byte products of AVX-VNNI
     kAvx512Vnni,  // AVX-512 F/BW/DQ/VL and VNNI
     kNeonDot,     // Armv8.2 dot product
 };
 
-// As users write it: "plain", "avx2", "avx512-vnni", "neon-dotprod".
+// As users write it: "plain", "avx2", "avx-vnni", "avx512-vnni", "neon-dotprod".
 std::string_view to_string(Isa isa);
 
 // Those that this build has kernels for and this machine can run, best last; kPlain is always first.

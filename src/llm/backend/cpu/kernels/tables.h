@@ -7,6 +7,7 @@ namespace ingot::cpu {
 
 const KernelTable& plain_table();
 const KernelTable& avx2_table();
+const KernelTable& avx_vnni_table();
 const KernelTable& avx512_vnni_table();
 const KernelTable& neon_dot_table();
 

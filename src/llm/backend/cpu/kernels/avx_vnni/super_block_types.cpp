@@ -1,0 +1,18 @@
+#include "llm/backend/cpu/kernels/avx_vnni/avx_vnni.h"
+#include "llm/backend/cpu/kernels/avx_vnni/vec.h"
+#include "llm/backend/cpu/kernels/simd/mat_mul.h"
+#include "llm/backend/cpu/kernels/simd/mat_mul_types.h"
+
+namespace ingot::cpu {
+
+const MatMulKernel* avx_vnni_super_block_kernel(QuantType type) {
+#define INGOT_KERNEL(type, name) quantized_kernel<AvxVnni, QuantType::type>("avx-vnni " name),
+    static constexpr MatMulKernel kKernels[] = {INGOT_SUPER_BLOCK_TYPES(INGOT_KERNEL)};
+#undef INGOT_KERNEL
+    for (const MatMulKernel& kernel : kKernels) {
+        if (kernel.type == type) return &kernel;
+    }
+    return nullptr;
+}
+
+}  // namespace ingot::cpu
