@@ -142,7 +142,7 @@ class Chat {
 };
 
 // The conversation of a session file; whether it may be written over at the end.
-Result<bool> resume(Engine& engine, ChatSession& session, const std::string& path) {
+Result<bool> resume_conversation(Engine& engine, ChatSession& session, const std::string& path) {
     if (const auto loaded = load_chat(engine, session, path); !loaded)
         return start_afresh("chat", loaded.error());
     fmt::print(stderr, "session: {} messages, {} tokens\n", session.messages().size(), engine.num_tokens());
@@ -168,7 +168,7 @@ Result<void> chat(const ChatFlags& flags) {
     ChatSession session = open_chat(std::move(chat_template), model.tokenizer, variables);
     bool saves = flags.session.has_value();
     if (saves) {
-        INGOT_ASSIGN(saves, resume(*model.engine, session, *flags.session));
+        INGOT_ASSIGN(saves, resume_conversation(*model.engine, session, *flags.session));
     }
     if (!flags.system.empty()) session.set_system(flags.system);
     const auto done = Chat(flags, model, session, sampler).run();
