@@ -1,6 +1,7 @@
 #include "llm/backend/cpu/kernels/groups/pack.h"
 
 #include <cstring>
+#include <utility>
 
 #include "llm/backend/cpu/kernels/groups/layout.h"
 #include "llm/backend/cpu/kernels/mat_mul.h"
@@ -60,12 +61,35 @@ SliceCodes slice_codes(const uint8_t* block, uint32_t s) {
     return q;
 }
 
-// Sub-scale of 16 elements of a Q3_K block: six bits, four low ones in bytes 0..7 and two high ones in 8..11.
-int q3_k_scale(const uint8_t* block, uint32_t i) {
-    const uint8_t* scales = block + 96;
-    const int low = i < 8 ? scales[i] & 15 : scales[i - 8] >> 4;
-    const int high = scales[8 + i % 4] >> (i / 4 * 2) & 3;
-    return (low | high << 4) - 32;
+// The sub-scales of a block, one for each 16 elements, as the layout stores them.
+struct SubScaleBytes {
+    uint8_t at[16];
+};
+
+// Of Q3_K: six bits less 32, four low ones in bytes 0..7 (the first eight scales, the second eight in the
+// upper halves), two high ones in bytes 8..11.
+SubScaleBytes q3_k_scales(const uint8_t* packed) {
+    const uint64_t low = eight_at(packed, 0);
+    uint32_t high;
+    std::memcpy(&high, packed + 8, 4);
+    const auto eight = [&](uint64_t low_bits, uint32_t shift) {
+        const uint64_t pairs = (high >> shift & 0x03030303u) | uint64_t(high >> (shift + 2) & 0x03030303u)
+                                                                   << 32;
+        return (((low_bits & 15 * kEach) | pairs << 4 | 0x80 * kEach) - 32 * kEach) ^ 0x80 * kEach;
+    };
+    const uint64_t words[2] = {eight(low, 0), eight(low >> 4, 4)};
+    SubScaleBytes scales;
+    std::memcpy(scales.at, words, 16);
+    return scales;
+}
+
+template <QuantType kType>
+SubScaleBytes sub_scales(const uint8_t* block) {
+    if constexpr (kType == QuantType::kQ3_K) return q3_k_scales(block + 96);
+    SubScaleBytes scales = {};
+    if constexpr (kType == QuantType::kQ2_K) std::memcpy(scales.at, block, 16);
+    if constexpr (kType == QuantType::kQ6_K) std::memcpy(scales.at, block + 192, 16);
+    return scales;
 }
 
 template <QuantType kType>
@@ -82,16 +106,6 @@ void pack_header(const uint8_t* block, uint32_t row, uint8_t* header) {
     if constexpr (group_layout(kType).has_min) std::memcpy(header + 32 + 2 * row, block + kScaleAt + 2, 2);
     if constexpr (kType == QuantType::kQ4_K || kType == QuantType::kQ5_K) {
         for (uint32_t w = 0; w < 3; ++w) std::memcpy(header + 64 + 64 * w + 4 * row, block + 4 + 4 * w, 4);
-    }
-}
-
-template <QuantType kType>
-void pack_sub_scales(const uint8_t* block, uint32_t s, uint32_t row, uint8_t* sub) {
-    for (uint32_t h = 0; h < 2; ++h) {
-        const uint32_t i = 2 * s + h;
-        if constexpr (kType == QuantType::kQ2_K) sub[16 * h + row] = block[i];
-        if constexpr (kType == QuantType::kQ3_K) sub[16 * h + row] = uint8_t(q3_k_scale(block, i));
-        if constexpr (kType == QuantType::kQ6_K) sub[16 * h + row] = block[192 + i];
     }
 }
 
@@ -137,11 +151,19 @@ void pack_row(const uint8_t* block, size_t count, uint32_t row, uint8_t* unit) {
     constexpr GroupLayout kLayout = group_layout(kType);
     for (; count > 0; --count, block += kLayout.block_bytes, unit += kLayout.unit_bytes()) {
         pack_header<kType>(block, row, unit);
-        for (uint32_t s = 0; s < kLayout.slices(); ++s) {
+        const SubScaleBytes scales = sub_scales<kType>(block);
+        const auto pack_slice = [&](uint32_t s) {
             uint8_t* slice = unit + kLayout.header_bytes + s * kLayout.slice_bytes();
-            pack_sub_scales<kType>(block, s, row, slice);
+            if constexpr (kLayout.sub != SubScales::kNone) {
+                slice[row] = scales.at[2 * s];
+                slice[16 + row] = scales.at[2 * s + 1];
+            }
             pack_codes<kType>(slice_codes<kType>(block, s), row, slice + kLayout.sub_bytes());
-        }
+        };
+        // Each slice its own code, in which shifts are constant.
+        [&]<uint32_t... s>(std::integer_sequence<uint32_t, s...>) {
+            (pack_slice(s), ...);
+        }(std::make_integer_sequence<uint32_t, kLayout.slices()>());
     }
 }
 
