@@ -30,13 +30,12 @@ std::string cache_line() {
 
 void print_metal_devices(bool as_json) {
     const auto compiler = metal::compiler();
-    const auto executor = metal::make_fiber_executor();
     if (as_json) {
         const auto usage = cache_usage();
         const nlohmann::ordered_json json{
             {"name", "Ingot virtual Metal device"},
             {"cores", num_available_cores()},
-            {"executor", executor->name()},
+            {"executor", metal::to_string(metal::default_executor())},
             {"llvm", compiler ? nlohmann::ordered_json((*compiler)->version()) : nlohmann::ordered_json()},
             {"families", {"Apple1-Apple10", "Mac1", "Mac2", "Common1-Common3", "Metal3", "Metal4"}},
             {"max_threads_per_threadgroup", metal::kMaxThreadsPerThreadgroup},
@@ -49,7 +48,7 @@ void print_metal_devices(bool as_json) {
         return;
     }
     fmt::print("Ingot virtual Metal device: {} cores, executor {}, {}\n", num_available_cores(),
-               executor->name(),
+               metal::to_string(metal::default_executor()),
                compiler ? fmt::format("LLVM {}", (*compiler)->version()) : compiler.error().describe());
     fmt::print(
         "families Apple 1 to 10, Mac 2, Metal 3 and 4 (compute only); {} threads and {} bytes of threadgroup "

@@ -6,7 +6,9 @@
 ; CHECK: bitcast i32 {{%.*}} to <32 x i1>
 ; CHECK: call <32 x float> @llvm.masked.load.v32f32.p0(ptr {{%.*}}, i32 4, <32 x i1> {{%.*}}, <32 x float> poison)
 ; CHECK: fcmp ogt <32 x float>
-; CHECK: or <32 x i1>
+; CHECK: [[BEFORE:%.*]] = load <32 x i1>, ptr [[MASKS:%.*]], align 4
+; CHECK-NEXT: [[BOTH:%.*]] = or <32 x i1> [[BEFORE]], {{%.*}}
+; CHECK-NEXT: store <32 x i1> [[BOTH]], ptr [[MASKS]], align 4
 ; CHECK: fmul <32 x float>
 ; CHECK: call void @llvm.masked.store.v32f32.p0(<32 x float> {{%.*}}, ptr {{%.*}}, i32 4, <32 x i1> {{%.*}})
 ; CHECK: guard:
