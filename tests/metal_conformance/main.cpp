@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
     register_list(*mlx_source);
     const auto torch_0 = library_corpus("torch0", "metal/torch-2.15.0/libtorch_cpu.dylib:0"),
                torch_1 = library_corpus("torch1", "metal/torch-2.15.0/libtorch_cpu.dylib:1");
-    const Cases torch = torch_cases();
+    const Cases torch = join({torch_cases, torch_row_cases});
     register_cases(*torch_0, torch);
     register_cases(*torch_1, torch);
     const auto ggml = ggml_corpus();

@@ -14,6 +14,7 @@ Cases mlx_quantized_cases();
 Cases mlx_model_cases();
 // PyTorch's.
 Cases torch_cases();
+Cases torch_row_cases();
 // ggml's, from source.
 Cases ggml_matrix_cases();
 Cases ggml_attention_cases();
