@@ -14,7 +14,7 @@ namespace ingot::metal {
 
 // Part of the key of cached modules: raise it when to_air makes other modules of the same bitcode, or refuses
 // more.
-constexpr uint64_t kAirFormVersion = 4;
+constexpr uint64_t kAirFormVersion = 5;
 
 using AirModule = Result<std::vector<std::byte>>;
 

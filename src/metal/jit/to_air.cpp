@@ -1,10 +1,7 @@
 #include "metal/jit/to_air.h"
 
-#include <llvm/ADT/SCCIterator.h>
-#include <llvm/Analysis/CallGraph.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
-#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -26,6 +23,7 @@
 #include "metal/jit/convergence.h"
 #include "metal/jit/define_arithmetic.h"
 #include "metal/jit/import_module.h"
+#include "metal/jit/language_rules.h"
 #include "metal/jit/pass.h"
 #include "metal/jit/passes/watcher.h"
 
@@ -404,29 +402,22 @@ void simplify(llvm::Module& module) {
     passes.run(module, analyses.modules);
 }
 
-// Metal has none; compiled libraries that have it run (inline_all.cpp), sources are told.
-Result<void> refuse_recursion(llvm::Module& module) {
-    llvm::CallGraph graph(module);
-    for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
-        const llvm::Function* function = (*component)[0]->getFunction();
-        if (!component.hasCycle() || function == nullptr) continue;
-        return fail(ErrorKind::kUnsupported, "'{}' calls itself; Metal has no recursion",
-                    llvm::demangle(function->getName()));
-    }
-    return {};
-}
-
 }  // namespace
 
 Result<void> to_air(llvm::Module& module, std::string_view name) {
     INGOT_ASSIGN(llvm::Function * entry, describe(module, name));
     internalise(module, *entry);
+    const bool strict = take_strict_mark(module);
+    INGOT_TRY(refuse_program_variables(module, ProgramVariables::kDeclared));
+    // Optimising makes loops of functions that call themselves last, and folds calls whose depth is constant.
+    if (strict) INGOT_TRY(refuse_recursion(module));
     drop_invariant_markers(module);
     mark_variables(module);
     INGOT_TRY(define_arithmetic(module));
     mark_convergent(module);
     simplify(module);
     INGOT_TRY(refuse_recursion(module));
+    INGOT_TRY(refuse_program_variables(module, ProgramVariables::kWritten));
     // Threadgroup variables stay external: later optimisers mustn't reason about who writes them either.
     for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals())) {
         global.removeDeadConstantUsers();

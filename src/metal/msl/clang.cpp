@@ -31,6 +31,7 @@ const std::vector<std::string> kCommon = {"--target=nvptx64-nvidia-cuda",
                                           "-nocudainc",
                                           "-nocudalib",
                                           "-fno-color-diagnostics",
+                                          "-fno-crash-diagnostics",
                                           "-fno-caret-diagnostics",
                                           "-fno-show-column",
                                           "-fno-diagnostics-show-option",
@@ -110,6 +111,16 @@ std::string without_headers(std::string_view errors, const std::string& header_f
     return text;
 }
 
+// What is worth telling of a compiler's last words: the first error of the source, if it came to one.
+std::string crash_message(std::string_view errors, std::string_view file) {
+    const std::string_view before = errors.substr(0, errors.find("PLEASE submit a bug report"));
+    const size_t error = before.find(": error: ");
+    if (error == std::string_view::npos)
+        return fmt::format("{}: error: the compiler crashed on this source", file);
+    const size_t begin = before.rfind('\n', error) + 1;  // npos + 1 is the text's beginning
+    return std::string(before.substr(begin, before.find('\n', error) - begin));
+}
+
 std::string absolute(const std::string& folder) {
     std::error_code error;
     const fs::path path = fs::absolute(folder.empty() ? "." : folder, error).lexically_normal();
@@ -140,8 +151,8 @@ Result<Clang> Clang::find() {
                 "(`make packages-metal`), or name the program in INGOT_CLANG");
 }
 
-Result<std::string> Clang::run(std::vector<std::string> arguments, std::string_view input,
-                               const std::vector<std::string>& visible_folders,
+Result<std::string> Clang::run(std::vector<std::string> arguments, std::string_view file,
+                               std::string_view input, const std::vector<std::string>& visible_folders,
                                const ChildLimits& limits) const {
     arguments.insert(arguments.begin(), kCommon.begin(), kCommon.end());
     arguments.insert(arguments.begin(), path_);
@@ -157,6 +168,8 @@ Result<std::string> Clang::run(std::vector<std::string> arguments, std::string_v
         return fail(ErrorKind::kLimit, "the compiler ended by signal {} ({} MiB of memory allowed)",
                     result.signal, limits.memory_bytes >> 20);
     }
+    if (result.exit_code != 0 && result.errors.find("PLEASE submit a bug report") != std::string::npos)
+        return Failure(Error{ErrorKind::kCorrupt, crash_message(result.errors, file), {}});
     while (!result.errors.empty() && result.errors.back() == '\n') result.errors.pop_back();
     if (result.exit_code != 0) return Failure(Error{ErrorKind::kCorrupt, std::move(result.errors), {}});
     return std::move(result.output);
@@ -182,7 +195,7 @@ Result<std::string> Clang::preprocess(std::string_view text, const Preprocessing
     std::string named = fmt::format("# 1 \"{}\"\n", options.file);
     named += text;
     named += '\n';
-    auto text_or_error = run(std::move(arguments), named, folders, limits);
+    auto text_or_error = run(std::move(arguments), options.file, named, folders, limits);
     INGOT_TRY(refuse_links(text_or_error ? *text_or_error : text_or_error.error().message, folders));
     return text_or_error;
 }
@@ -198,8 +211,9 @@ Result<std::string> Clang::precompile(const std::vector<std::string>& arguments,
     if (fs::exists(path, error)) return path;
     std::vector<std::string> all = arguments;
     all.insert(all.end(), {"-x", "c++-header"});
-    INGOT_ASSIGN(const std::string header, run(std::move(all), "#include <ingot_msl/precompiled.h>\n",
-                                               {options.header_folder}, limits));
+    INGOT_ASSIGN(const std::string header,
+                 run(std::move(all), "precompiled.h", "#include <ingot_msl/precompiled.h>\n",
+                     {options.header_folder}, limits));
     // Under a name of its own until all of it is written: others may be at the same.
     static std::atomic<unsigned> count{0};
     const std::string partial = fmt::format("{}.{}-{}", path, ::getpid(), count++);
@@ -234,7 +248,7 @@ Result<std::string> Clang::compile(std::string_view text, const Compilation& opt
     } else {
         arguments.insert(arguments.end(), {"-c", "-emit-llvm"});
     }
-    auto output = run(std::move(arguments), text, {options.header_folder}, limits);
+    auto output = run(std::move(arguments), options.file, text, {options.header_folder}, limits);
     if (!output) output.error().message = without_headers(output.error().message, options.header_folder);
     return output;
 }

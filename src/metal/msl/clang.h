@@ -27,6 +27,7 @@ class Clang {
     Result<std::string> preprocess(std::string_view text, const Preprocessing& options,
                                    const ChildLimits& limits) const;
     struct Compilation {
+        std::string file;           // names the text where the compiler has no line of it
         std::string header_folder;  // install_headers()
         bool fast_math = true;      // defines __FAST_MATH__ for the library's headers
         bool check_only = false;    // no output
@@ -40,7 +41,7 @@ class Clang {
 
   private:
     explicit Clang(std::string path) : path_(std::move(path)) {}
-    Result<std::string> run(std::vector<std::string> arguments, std::string_view input,
+    Result<std::string> run(std::vector<std::string> arguments, std::string_view file, std::string_view input,
                             const std::vector<std::string>& visible_folders, const ChildLimits& limits) const;
     // The precompiled header's path; empty if there is no place to keep one.
     Result<std::string> precompile(const std::vector<std::string>& arguments, const Compilation& options,

@@ -61,6 +61,7 @@ std::string argument_table(const Kernel& kernel, const std::vector<FunctionConst
         "const ::ingot_msl::Argument ingot_arguments[] = {";
     for (size_t i = 0; i < kernel.parameters.size(); ++i) {
         const KernelParameter& parameter = kernel.parameters[i];
+        if (parameter.kind == kGridOrigin) continue;
         text += fmt::format(
             "::ingot_msl::describe<::ingot_msl::parameter<{}, decltype(ingot_requested::function)>>(\"{}\", "
             "{}, "
@@ -91,16 +92,18 @@ std::string entry_function(const Kernel& kernel) {
     std::string parameters, arguments;
     for (size_t i = 0; i < kernel.parameters.size(); ++i) {
         const KernelParameter& parameter = kernel.parameters[i];
-        const char* comma = i == 0 ? "" : ", ";
+        const char *comma = i == 0 ? "" : ", ", *separator = parameters.empty() ? "" : ", ";
         const std::string type =
             fmt::format("::ingot_msl::parameter<{}, decltype(ingot_requested::function)>", i);
-        if (is_memory(parameter)) {
-            parameters += fmt::format("{}__attribute__((address_space({}))) void* a{}", comma,
+        if (parameter.kind == kGridOrigin) {
+            arguments += fmt::format("{}::ingot_msl::bind_index<{}>(::ingot_msl::Index3{{}})", comma, type);
+        } else if (is_memory(parameter)) {
+            parameters += fmt::format("{}__attribute__((address_space({}))) void* a{}", separator,
                                       unsigned(parameter.space), i);
             arguments += fmt::format("{}::ingot_msl::bind_memory<{}>((void*)a{})", comma, type, i);
         } else {
             const char* index = has_three_components(parameter.kind) ? "::ingot_msl::Index3" : "unsigned";
-            parameters += fmt::format("{}{} a{}", comma, index, i);
+            parameters += fmt::format("{}{} a{}", separator, index, i);
             arguments += fmt::format("{}::ingot_msl::bind_index<{}>(a{})", comma, type, i);
         }
     }

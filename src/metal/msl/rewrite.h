@@ -16,10 +16,13 @@ namespace ingot::metal::msl {
 
 enum class AddressSpace : uint8_t { kDevice = 1, kConstant = 2, kThreadgroup = 3 };
 
+// The kind of a parameter that no argument stands for: it is zero.
+constexpr const char* kGridOrigin = "grid_origin";
+
 struct KernelParameter {
     Range range;
     std::string name;
-    std::string kind;  // "buffer", "threadgroup" or an index kind of kernel_info.h
+    std::string kind;  // "buffer", "threadgroup", kGridOrigin or an index kind of kernel_info.h
     AddressSpace space = AddressSpace::kDevice;
     Range slot;         // its expression; empty: the one after the parameter before
     std::string guard;  // the function constant of [[function_constant(name)]]
@@ -44,6 +47,7 @@ struct EntryPoint {
     std::string scope;       // where it can be named as the source does
     std::string definition;  // a struct `ingot_entry` that names the function, to be put before...
     size_t place = kNone;    // ...this token
+    std::string refusal;     // why this device can't run it; then there is nothing else
 };
 
 struct FunctionConstantDeclaration {
@@ -61,9 +65,10 @@ struct VisibleFunction {
 // A source with all rewriting done, short of an entry.
 class Program {
   public:
-    // `text` is preprocessed; `file` names it. In a strict program address spaces are stated everywhere, and
-    // what is stated is noted for the AIR form to check. Errors: kCorrupt and kUnsupported with file and
-    // line.
+    // `text` is preprocessed; `file` names it. What this device doesn't serve (functions of other shader
+    // stages, kernels with textures) is left out if a kernel remains; such kernels are entries with a
+    // refusal. In a strict program address spaces are stated everywhere, and what is stated is noted for the
+    // AIR form to check. Errors: kCorrupt and kUnsupported with file and line.
     static Result<Program> rewrite(std::string text, std::string_view file, bool strict = false);
 
     const std::vector<EntryPoint>& entries() const { return entries_; }
@@ -72,8 +77,6 @@ class Program {
     // The C++ text that defines `ingot_entry_function` for one entry, or for none (to check the source
     // alone).
     Result<std::string> translation_unit(const EntryPoint* entry) const;
-    // "file:line" of an entry.
-    std::string place(const EntryPoint& entry) const;
 
   private:
     std::unique_ptr<const Tokens> tokens_;

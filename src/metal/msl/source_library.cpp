@@ -39,10 +39,11 @@ Result<std::vector<std::string>> standard_macros(const std::string& standard) {
     return fail(ErrorKind::kInvalidArgument, "no language version '{}'; there are {}", standard, names);
 }
 
-// Seen by jit/to_air.cpp.
-constexpr const char* kWatchLocals =
-    "\nextern \"C\" {\nextern const int ingot_watch_locals;\n__attribute__((used)) const int "
-    "ingot_watch_locals = 1;\n}\n";
+// A global that jit/to_air.cpp sees.
+std::string mark(std::string_view name) {
+    return fmt::format(
+        "\nextern \"C\" {{\nextern const int {0};\n__attribute__((used)) const int {0} = 1;\n}}\n", name);
+}
 
 DiskCache& source_cache() {
     static DiskCache cache(cache_folder(kSourceCache));
@@ -149,12 +150,15 @@ Result<std::string> SourceLibrary::rewritten(std::string_view kernel) const {
                     names.empty() ? "none" : names);
     }
     INGOT_ASSIGN(std::string unit, program_->translation_unit(entry));
-    if (options_.watch_locals) unit += kWatchLocals;
+    if (options_.watch_locals) unit += mark("ingot_watch_locals");
     return unit;
 }
 
 Clang::Compilation SourceLibrary::compilation(bool check_only) const {
-    return {.header_folder = header_folder_, .fast_math = options_.fast_math, .check_only = check_only};
+    return {.file = options_.file,
+            .header_folder = header_folder_,
+            .fast_math = options_.fast_math,
+            .check_only = check_only};
 }
 
 Result<void> SourceLibrary::check() const {
@@ -170,7 +174,8 @@ Result<void> SourceLibrary::check() const {
 // Notes keep variables in memory, so the module they are in is only looked at.
 Result<void> SourceLibrary::check_spaces(std::string_view kernel) const {
     INGOT_ASSIGN(const Clang clang, Clang::find());
-    INGOT_ASSIGN(const std::string unit, strict_program_->translation_unit(strict_program_->find(kernel)));
+    INGOT_ASSIGN(std::string unit, strict_program_->translation_unit(strict_program_->find(kernel)));
+    unit += mark("ingot_strict");
     INGOT_ASSIGN(Compiler * compiler, metal::compiler());
     const std::string key = clang_key("spaces", clang)
                                 .add(compiler->version())

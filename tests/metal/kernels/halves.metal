@@ -18,6 +18,8 @@ kernel void halves(device const float* in, device float* as_half, device float* 
     const bfloat b = static_cast<bfloat>(in[i]);
     as_half[i] = h + 0.5h;
     as_bfloat[i] = float(static_cast<bfloat>(static_cast<half>(b)));
-    cast[i] = float((half)b + half(b) + (half)1) + float((bfloat)h - bfloat(h));
+    const half own(b), again = half(b);
+    bfloat narrow(h);
+    cast[i] = float((half)b + half(own) + (half)1) + float(again - own) + float(narrow - (bfloat)h) + float((bfloat)h - bfloat(h));
     rounded[i] = (2048.0h + 1.0h) + 0.5h;  // half has no 2049
 }

@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 
 struct Parsed {
     Tokens tokens;
@@ -108,6 +109,12 @@ TEST(Casts, ToHalfAndBfloatTakeEitherOfThem) {
               apply(rewrite_casts, "float2{half(x), bfloat(y)}"));
 }
 
+TEST(Casts, InitialisersInBodiesToo) {
+    EXPECT_EQ("void f() { half h(::metal::ingot_cast<half>(b)); half g(int); bfloat e(); }",
+              apply(rewrite_casts, "void f() { half h(b); half g(int); bfloat e(); }"));
+    EXPECT_EQ("half f(T b);", apply(rewrite_casts, "half f(T b);"));
+}
+
 TEST(Casts, TypesOfFunctionsAndParametersStay) {
     for (const std::string text :
          {"half f(half) ;", "half (*g)(half, bfloat);", "using F = half(float);",
@@ -129,6 +136,22 @@ TEST(Swizzles, AreReadAndWrittenThroughMemberTemplates) {
               apply(rewrite_swizzles, "p->rgb += q->rrr * 2;"));
     EXPECT_EQ("v.template swizzle_ref<0, 1>() >>= 1;", apply(rewrite_swizzles, "v.xy >>= 1;"));
     EXPECT_EQ("v.template swizzle<0, 1>() == w", apply(rewrite_swizzles, "v.xy == w"));
+}
+
+TEST(Swizzles, AreTargetsWhereverTheyAreWritten) {
+    const std::string two = "template swizzle_ref<0, 1>()";
+    EXPECT_EQ("++v." + two + ";", apply(rewrite_swizzles, "++v.xy;"));
+    EXPECT_EQ("--a.b[i].f(c)." + two + ";", apply(rewrite_swizzles, "--a.b[i].f(c).xy;"));
+    EXPECT_EQ("((v." + two + ")) = w;", apply(rewrite_swizzles, "((v.xy)) = w;"));
+    EXPECT_EQ("++(p->v." + two + ");", apply(rewrite_swizzles, "++(p->v.xy);"));
+    EXPECT_EQ("v." + two + "[1] = 5;", apply(rewrite_swizzles, "v.xy[1] = 5;"));
+    EXPECT_EQ("v." + two + " [1] += 5;", apply(rewrite_swizzles, "v.xy .y += 5;"));
+    EXPECT_EQ("v.template swizzle_ref<0, 1, 2>()." + two + " = w;", apply(rewrite_swizzles, "v.xyz.xy = w;"));
+    const std::string value = "template swizzle<0, 1>()";
+    EXPECT_EQ("f(v." + value + ") = w;", apply(rewrite_swizzles, "f(v.xy) = w;"));
+    EXPECT_EQ("if (v." + value + ".x) ++y;", apply(rewrite_swizzles, "if (v.xy.x) ++y;"));
+    EXPECT_EQ("w = (v." + value + ") + v." + value + "[0];",
+              apply(rewrite_swizzles, "w = (v.xy) + v.xy[0];"));
 }
 
 TEST(Swizzles, ComponentsMethodsAndDesignatorsStay) {
@@ -268,9 +291,66 @@ TEST(Refusals, NameTheLine) {
     EXPECT_THAT(refusal("\n\nkernel void f(texture2d<float> t [[texture(0)]]) {}"),
                 HasSubstr("test.metal:3: error: textures are not supported"));
     EXPECT_THAT(refusal("vertex float4 f() { return 0; }"), HasSubstr("only kernel functions"));
+    EXPECT_EQ("test.metal:2: error: ray tracing is not supported",
+              refusal("\nkernel void f() { raytracing::intersection_query<> q; }"));
+    EXPECT_THAT(refusal("\nkernel void f(command_buffer b [[buffer(0)]]) {}"),
+                HasSubstr("test.metal:2: error: command buffers are not supported"));
     EXPECT_THAT(refusal("double x;"), HasSubstr("double is not a type"));
     EXPECT_THAT(refusal("struct S { virtual void f(); };"), HasSubstr("virtual functions"));
     EXPECT_THAT(refusal("void f() { try { } catch (...) { } }"), HasSubstr("exceptions"));
+}
+
+std::string served(const std::string& text) {
+    const Parsed parsed = parse(text);
+    const Source source{parsed.tokens, parsed.outline};
+    const auto unsupported = find_unsupported(source);
+    return unsupported ? one_space(without(source, *unsupported)) : unsupported.error().describe();
+}
+
+TEST(Unserved, FunctionsAndVariablesStayAsNames) {
+    const std::string no_samplers =
+        "__attribute__((unavailable(\"samplers are not supported: this device runs compute on buffers\"))) ";
+    EXPECT_EQ(no_samplers + "void s(...); int f();", served("constexpr sampler s(a::b); int f();"));
+    EXPECT_EQ("extern " + no_samplers + "const int s; int f();",
+              served("constant sampler s = sampler(a::b); int f();"));
+    EXPECT_THAT(
+        served("int a;\ntemplate <int N> float g(texture2d<float> t,\n int b) { return t.f<N>(); }\nint c;"),
+        ::testing::MatchesRegex("int a;\n *template <int N> __attribute__.*textures are not.* "
+                                "void g\\(\\.\\.\\.\\); *\n *\nint c;"));
+    // Methods and types go without a name.
+    EXPECT_EQ("int x;", served("struct S { sampler s; }; int x;"));
+    EXPECT_EQ("int x;", served("void S::f(texture2d<float> t) {} int x;"));
+}
+
+TEST(Unserved, WhatNamesATypeThatGoesGoesToo) {
+    EXPECT_EQ("int y;", served("struct S { texture2d<float> t; };struct U { S s; };typedef U V;"
+                               "using W = V;namespace n { void W::f() {} }enum { a = sizeof(W) };int y;")
+                            .substr(std::string("namespace n { }").size() + 1));
+    // A name that is used for something else stays, unless it is a type's.
+    EXPECT_THAT(served("constexpr sampler s(a); void f(int s) { s = 1; }"),
+                HasSubstr("void f(int s) { s = 1; }"));
+}
+
+TEST(Unserved, KernelsAreEntriesThatSayWhy) {
+    const auto program = Program::rewrite(
+        "struct Args {\n texture2d<float> t;\n};\nkernel void a(constant Args& x) {}\n"
+        "kernel void b(device int* x) {}\nkernel void c(texture1d<int> t) {}\n"
+        "template <int N> kernel void d(sampler s) {}\n"
+        "template [[host_name(\"d1\")]] kernel void d<1>(sampler);\nvertex int v() { return 1; }\n",
+        "test.metal");
+    ASSERT_TRUE(program) << program.error().describe();
+    std::map<std::string, std::string> refusals;
+    for (const EntryPoint& entry : program->entries()) refusals[entry.name] = entry.refusal;
+    const std::string device = ": this device runs compute on buffers";
+    EXPECT_THAT(
+        refusals,
+        ElementsAre(Pair("a", "test.metal:4: error: 'Args': textures are not supported" + device),
+                    Pair("b", ""), Pair("c", "test.metal:6: error: textures are not supported" + device),
+                    Pair("d1", "test.metal:7: error: samplers are not supported" + device)));
+    const auto unit = program->translation_unit(program->find("c"));
+    ASSERT_FALSE(unit);
+    EXPECT_EQ(refusals["c"], unit.error().describe());
+    EXPECT_TRUE(program->translation_unit(program->find("b")));
 }
 
 TEST(Refusals, FollowLineMarkers) {

@@ -16,6 +16,7 @@ namespace ingot::metal::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -200,8 +201,103 @@ TEST(SourceDoor, NothingRunsAtCompileTime) {
           "#import \"/etc/passwd\"\n", "#include_next </etc/passwd>\n"}) {
         const std::string error = error_of(text + "kernel void k(device int* a) { a[0] = 1; }");
         EXPECT_THAT(error, Not(HasSubstr("root:"))) << text;
+        EXPECT_THAT(error, Not(HasSubstr("PLEASE submit"))) << text;
         const bool is_pragma = text.starts_with("#pragma");  // dropped
         EXPECT_TRUE(is_pragma || error != "accepted") << text;
+    }
+}
+
+std::string compiled(const std::string& text) {
+    const auto library = msl::SourceLibrary::open(kHeader + text, {});
+    if (!library) return library.error().describe();
+    const auto module = library->compile(library->kernel_names().at(0));
+    return module ? "accepted" : module.error().describe();
+}
+
+// Threads have memory of their own, of their group, and the device's: nothing else can be changed.
+TEST(SourceDoor, VariablesOfTheProgramAreConstants) {
+    const std::string kernel = "kernel void k(device int* a, uint i [[thread_position_in_grid]]) {\n";
+    const std::pair<std::string, std::string> refused[] = {
+        {"int v = 0;\n" + kernel + "a[i] = v++; }", "program_source:5: error: 'v'"},
+        {"int v;\n" + kernel + "v = a[i]; }", "program_source:5: error: 'v'"},
+        {"static int v = 3;\n" + kernel + "a[i] = v; v = 1; }", "program_source:5: error: 'v'"},
+        {"namespace n { int v[4] = {1, 2}; }\n" + kernel + "a[i] = n::v[i]; }", "error: 'n::v'"},
+        {"struct S { static int v; };\nint S::v = 2;\n" + kernel + "a[i] = S::v; }", "error: 'S::v'"},
+        {"struct S { static inline float v = 2; };\n" + kernel + "a[i] = int(S::v); }", "error: 'S::v'"},
+        {kernel + "static int v = 0;\na[i] = v++; }", "program_source:5: error: 'k("},
+        {"int next() { static int v = 0; return ++v; }\n" + kernel + "a[i] = next(); }",
+         "program_source:3: error: 'next()::v'"},
+        {"template <typename T> T next() { static T v = 0; return ++v; }\n" + kernel +
+             "a[i] = next<int>(); }",
+         "program_source:3: error: 'int next<int>()::v'"},
+        {"struct S { int a, b; } v = {1, 2};\n" + kernel + "a[i] = v.a; v.b = 3; }", "error: 'v'"},
+        {"inline int v = 5;\n" + kernel + "a[i] = v; }", "error: 'v'"},
+        {"device int* v = nullptr;\n" + kernel + "v = a + i; v[0] = 1; }", "error: 'v'"},
+        {"int v = 0;\nint get() { return v; }\n" + kernel + "a[i] = get(); }",
+         "program_source:4: error: 'v'"},
+        {"int v = int(sqrt(2.0));\n" + kernel + "a[i] = v; v = 3; }", "error: 'v'"},
+        {kernel + "static int v = a[i];\na[i] = v; }", "error: 'k("}};
+    for (const auto& [text, expected] : refused) {
+        const std::string error = compiled(text);
+        EXPECT_THAT(error, HasSubstr(expected)) << text;
+        EXPECT_THAT(error, HasSubstr("must reside in constant address space")) << text;
+    }
+    const std::string constants =
+        "constant int table[2] = {1, 2};\nconstexpr constant float4 f(1, 2, 3, 4);\nconst int c = 3;\n"
+        "constant bool flag [[function_constant(0)]];\nstruct S { static constexpr constant int n = 2; };\n"
+        "constant struct { int a, b; } both = {4, 5};\ntemplate <int N> constant constexpr int twice = 2 * "
+        "N;\n"
+        "constant bool inverted = !flag;\nconstant os_log logger(\"a\", \"b\");\n";
+    EXPECT_EQ("accepted",
+              compiled(constants + kernel +
+                       "threadgroup int t[2]; static constexpr int m[] = {1, 2}; t[i] = m[i];\n"
+                       "const int x[3] = {1, 2, 3}; logger.log(\"%d\", 1);\n"
+                       "a[i] = table[i & 1] + int(f.x) + c + S::n + both.b + twice<3> + t[i] + x[i]\n"
+                       "  + (flag == inverted ? 1 : 0); }"));
+}
+
+// Strict mode refuses these too.
+TEST(SourceDoor, AFunctionThatCallsItselfLastIsALoop) {
+    const std::string kernel = "kernel void k(device int* a) { a[0] = g(a[1], a[2]); }";
+    EXPECT_EQ("accepted",
+              compiled("int g(int a, int b) { if (b == 0) return a; return g(b, a % b); }\n" + kernel));
+    EXPECT_THAT(
+        compiled("int g(int a, int b) { return b == 0 ? a : g(b, a - 1) ^ g(a, b - 1) * 3; }\n" + kernel),
+        HasSubstr("program_source:3: error: 'g(int, int)' calls itself"));
+}
+
+TEST(SourceDoor, ACrashOfTheCompilerIsOneLine) {
+    // A stand-in that ends as clang does when it crashes, with and without a diagnostic before.
+    const Folder folder;
+    const std::string last_words =
+        "PLEASE submit a bug report to https://example.org/ and include the crash backtrace.\n"
+        "Stack dump:\n0.\tProgram arguments: clang -x c++\n1.\t<eof> parser at end of file\n";
+    const fs::path plain = folder.write("plain", "#!/bin/sh\ncat >&2 <<'E'\n" + last_words + "E\nexit 134\n"),
+                   told =
+                       folder.write("told", "#!/bin/sh\ncat >&2 <<'E'\nprogram_source:2: error: no type\n" +
+                                                last_words + "E\nexit 134\n");
+    for (const fs::path& program : {plain, told}) fs::permissions(program, fs::perms::owner_all);
+    const auto error_with = [](const fs::path& program) {
+        ::setenv("INGOT_CLANG", program.c_str(), 1);
+        const std::string error = error_of("int crashes_" + program.filename().string() + ";");
+        ::unsetenv("INGOT_CLANG");
+        return error;
+    };
+    EXPECT_EQ("program_source: error: the compiler crashed on this source", error_with(plain));
+    EXPECT_EQ("program_source:2: error: no type", error_with(told));
+}
+
+TEST(SourceDoor, UsingWhatIsntServedIsAnErrorWhereItIsUsed) {
+    const std::string texts[] = {"constexpr sampler s(filter::linear);\nint use(int);\n",
+                                 "float s(texture2d<float> t) { return t.read(0).x; }\nint use(int);\n",
+                                 "constant sampler s = sampler(filter::linear);\nint use(int);\n"};
+    for (const std::string& text : texts) {
+        EXPECT_THAT(
+            error_of(kHeader + text + "kernel void k(device int* a) {\n    a[0] = use(s);\n}"),
+            AllOf(HasSubstr("program_source:6: error: 's' is unavailable: "), HasSubstr("not supported")))
+            << text;
+        EXPECT_EQ("accepted",
+                  error_of(kHeader + text + "kernel void k(device int* a) { int s = 1; a[0] = s; }"));
     }
 }
 

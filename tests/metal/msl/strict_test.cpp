@@ -7,6 +7,7 @@
 namespace ingot::metal::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string strict_error(const std::string& text) {
@@ -68,6 +69,40 @@ TEST(Strict, OverloadsForSeveralSpacesAreFine) {
                            "float get(threadgroup const float* p) { return p[0]; }\n"
                            "kernel void f(device float* a) { threadgroup float t[2]; t[0] = a[0];\n"
                            "    a[1] = get(t) + get(a); }"));
+}
+
+TEST(Strict, NoFunctionCallsItself) {
+    const char* const rest = "kernel void f(device int* a) { a[0] = g(a[1]); }";
+    for (const char* text : {"int g(int n) { return n < 2 ? 1 : n * g(n - 1); }\n",
+                             "int g(int n) { return n == 0 ? 7 : g(n - 1); }\n",
+                             "int g(int n) { return n < 2 ? 1 : g(n - 1) + g(n - 2); }\n",
+                             "int g(int n);int h(int n) { return g(n - 1); }"
+                             "int g(int n) { return n < 0 ? n : h(n); }\n",
+                             "template <typename T> T g(T n) { return n < 2 ? 1 : n * g(n - 1); }\n"}) {
+        EXPECT_THAT(
+            strict_error(std::string(text) + rest),
+            AllOf(HasSubstr("program_source:3: error: '"), HasSubstr("calls itself; Metal has no rec")))
+            << text;
+    }
+    // Functions of one name are several.
+    EXPECT_EQ("accepted", strict_error("template <int N> int g(int n) { if constexpr (N == 0) return n;\n"
+                                       "else return g<N - 1>(n * 2); }\nint g(int n) { return g<4>(n); }\n" +
+                                       std::string(rest)));
+}
+
+TEST(Strict, WhatMetalLeavesOutOfTheLanguage) {
+    const std::pair<const char*, const char*> texts[] = {
+        {"struct S { virtual int g() { return 1; } };\n", "program_source:3: error: virtual functions"},
+        {"int g() { try { return 1; } catch (...) { return 2; } }\n", "program_source:3: error: exceptions"},
+        {"int g() { throw 1; }\n", "program_source:3: error: exceptions"},
+        {"int g() { return *new int(1); }\n", "program_source:3: error: new is not part"},
+        {"float g(float x) { double y = x; return y; }\n", "program_source:3: error: double is not a type"},
+        {"int g() { goto end; end: return 1; }\n", "program_source:3: error: goto"}};
+    for (const auto& [text, expected] : texts) {
+        EXPECT_THAT(strict_error(std::string(text) + "kernel void f(device int* a) { a[0] = 1; }"),
+                    HasSubstr(expected))
+            << text;
+    }
 }
 
 TEST(Strict, TheSameSourceRunsWithoutNotes) {

@@ -72,10 +72,27 @@ bool is_function_style_cast(const Tokens& tokens, size_t i) {
     return !is_any_of(before, {"operator", ".", "->", "::", "new", "const", "thread", "device", "constant"});
 }
 
+// half h(x); in a function's body.
+void rewrite_initialisers(const Source& source, Range body, Edits& edits) {
+    const Tokens& tokens = source.tokens;
+    for (size_t i = body.begin + 1; i + 3 < body.end; ++i) {
+        if (!is_sixteen_bit_float(tokens[i]) || !tokens[i + 1].is_word() || !tokens[i + 2].is("(")) continue;
+        const size_t close = tokens.closing(i + 2);
+        if (close == i + 3 || starts_type(tokens[i + 3]) || !is_any_of(tokens[close + 1], {";", ","}))
+            continue;
+        edits.insert_after(i + 2, "::metal::ingot_cast<" + std::string(tokens[i].text) + ">(");
+        edits.insert_before(close, ")");
+    }
+}
+
 }  // namespace
 
 void rewrite_casts(const Source& source, Edits& edits) {
     const Tokens& tokens = source.tokens;
+    for (const Declaration& declaration : source.outline.declarations()) {
+        if (declaration.kind == DeclarationKind::kFunction)
+            rewrite_initialisers(source, declaration.body, edits);
+    }
     size_t behind_cast = 0;  // "(half)" may be followed by another
     for (size_t i = 0; i < tokens.size(); ++i) {
         if (tokens[i].is("static_cast")) {

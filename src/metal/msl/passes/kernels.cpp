@@ -74,6 +74,10 @@ KernelParameter read_parameter(const Source& source, Range range) {
             parameter.guard = source.tokens.text(attribute->arguments);
         } else if (attribute->name == "thread_execution_width") {
             parameter.kind = "threads_per_simdgroup";  // its later name
+        } else if (attribute->name == "grid_size") {
+            parameter.kind = "threads_per_grid";  // no host states another region of it
+        } else if (attribute->name == "grid_origin") {
+            parameter.kind = kGridOrigin;
         } else if (index_kind_from_name(attribute->name)) {
             parameter.kind = attribute->name;
         } else if (attribute->name != "maybe_unused") {
@@ -263,7 +267,7 @@ std::vector<EntryPoint> find_entries(const Source& source, const std::vector<Ker
             define_entry(edits.text({declaration.head, declaration.name}), edits.text(declaration.parameters),
                          kernel.name, attributes_type(kernel, ""));
         make_static(declaration, edits);
-        entries.push_back({std::move(name), k, kernel.scope, definition, declaration.range.end});
+        entries.push_back({std::move(name), k, kernel.scope, definition, declaration.range.end, {}});
     }
     for (const Declaration& declaration : declarations) {
         if (declaration.kind != DeclarationKind::kInstantiation) continue;
@@ -278,9 +282,12 @@ std::vector<EntryPoint> find_entries(const Source& source, const std::vector<Ker
             const std::string definition = define_entry(
                 edits.text({declaration.head + 1, parts.callee}), edits.text(parts.parameters),
                 edits.text({parts.callee, parts.arguments.end}), attributes_type(kernels[k], arguments));
-            entries.push_back({name.empty() ? kernels[k].name : std::move(name), k,
-                               source.outline.scope_of(source.tokens, declaration), definition,
-                               declaration.range.begin});
+            entries.push_back({name.empty() ? kernels[k].name : std::move(name),
+                               k,
+                               source.outline.scope_of(source.tokens, declaration),
+                               definition,
+                               declaration.range.begin,
+                               {}});
         }
         edits.erase(declaration.range);
     }

@@ -1,6 +1,8 @@
 // The rewriting passes. Each reads the tokens and the outline of the source as it was, and adds its changes.
 #pragma once
 
+#include <map>
+
 #include "metal/msl/rewrite.h"
 
 namespace ingot::metal::msl {
@@ -10,8 +12,16 @@ struct Source {
     const Outline& outline;
 };
 
-// Errors for what this device doesn't serve (textures, other shader stages...) or never accepts (assembly).
-Result<void> refuse_unsupported(const Source& source);
+// Why a declaration isn't served.
+struct Unsupported {
+    std::string place;  // "file:line"
+    std::string message;
+};
+// The declarations, by index, that this device doesn't serve (textures, other shader stages...), and those
+// that name a type among them. Errors: what no Metal compiler accepts (assembly...).
+Result<std::map<size_t, Unsupported>> find_unsupported(const Source& source);
+// The source's text without them. Using one of their functions or variables is an error that says why.
+std::string without(const Source& source, const std::map<size_t, Unsupported>& unsupported);
 
 // Strict mode: an Error for a pointer or reference that doesn't state its address space, with Apple's
 // words...

@@ -34,6 +34,77 @@ bool is_assigned(const Tokens& tokens, size_t after) {
     return std::find(kAssignments.begin(), kAssignments.end(), next.text) != kAssignments.end();
 }
 
+// "(" of a ")", "[" of a "]".
+size_t opening(const Tokens& tokens, size_t close) {
+    size_t open = close;
+    while (open > 0 && tokens.closing(open) != close) --open;
+    return open;
+}
+
+// The first token of the expression whose member a "." or "->" names: "a" of a.b[i].xy.
+size_t operand_begin(const Tokens& tokens, size_t dot) {
+    size_t begin = dot;
+    while (begin > 0) {
+        size_t at = begin - 1;
+        if (tokens[at].is(")") || tokens[at].is("]")) {
+            at = begin = opening(tokens, at);
+            const bool goes_on =
+                at > 0 && (tokens[at - 1].is_word() || tokens[at - 1].is("]") || tokens[at - 1].is(")"));
+            if (goes_on) continue;
+        } else if (tokens[at].is_word()) {
+            begin = at;
+        } else {
+            return begin;
+        }
+        if (begin == 0) return begin;
+        const Token& before = tokens[begin - 1];
+        if (!before.is(".") && !before.is("->") && !before.is("::")) return begin;
+        --begin;
+    }
+    return begin;
+}
+
+bool is_increment(const Token& token) {
+    return token.is("++") || token.is("--");
+}
+
+// How many elements a member names that are elements of a vector; 0 if they are none.
+size_t component_count(std::string_view name) {
+    if (name.size() == 1)
+        return kComponentNames[0].find(name) != std::string_view::npos ||
+                       kComponentNames[1].find(name) != std::string_view::npos
+                   ? 1
+                   : 0;
+    return swizzle_indices(name).empty() ? 0 : name.size();
+}
+
+// Behind the .x, .xy and [i] that stand at a place.
+size_t behind_elements(const Tokens& tokens, size_t i) {
+    while (true) {
+        const bool is_member = tokens[i].is(".") && component_count(tokens[i + 1].text) != 0;
+        if (is_member && !tokens[i + 2].is("(")) {
+            i += 2;
+        } else if (tokens[i].is("[")) {
+            i = tokens.closing(i) + 1;
+        } else {
+            return i;
+        }
+    }
+}
+
+// Whether the elements named behind `dot` are written: v.xy = w, ++v.xy, (v.xy) = w, v.xyz.yz = w...
+bool is_target(const Tokens& tokens, size_t dot) {
+    size_t begin = operand_begin(tokens, dot), after = dot + 2;
+    while (true) {
+        after = behind_elements(tokens, after);
+        if (is_assigned(tokens, after) || (begin > 0 && is_increment(tokens[begin - 1]))) return true;
+        const bool is_grouped = begin > 0 && tokens[begin - 1].is("(") && tokens.closing(begin - 1) == after;
+        if (!is_grouped || (begin > 1 && tokens[begin - 2].is_word())) return false;
+        --begin;
+        ++after;
+    }
+}
+
 // {.xy = 1}
 bool is_designator(const Tokens& tokens, size_t dot) {
     return dot != 0 && (tokens[dot - 1].is("{") || tokens[dot - 1].is(","));
@@ -75,9 +146,16 @@ std::map<size_t, std::set<std::string_view>> members_by_class(const Source& sour
     return members;
 }
 
+std::set<std::string_view> names_of_members(const std::map<size_t, std::set<std::string_view>>& by_class) {
+    std::set<std::string_view> all;
+    for (const auto& [index, names] : by_class) all.insert(names.begin(), names.end());
+    return all;
+}
+
 // Such a class gets the functions that uses of the name call: they give the member.
-void add_accessors(const Source& source, Edits& edits) {
-    for (const auto& [index, names] : members_by_class(source)) {
+void add_accessors(const Source& source, const std::map<size_t, std::set<std::string_view>>& by_class,
+                   Edits& edits) {
+    for (const auto& [index, names] : by_class) {
         std::string text = " public:";
         for (const std::string_view name : names) {
             const std::string indices = swizzle_indices(name);
@@ -99,15 +177,25 @@ void add_accessors(const Source& source, Edits& edits) {
 
 void rewrite_swizzles(const Source& source, Edits& edits) {
     const Tokens& tokens = source.tokens;
-    add_accessors(source, edits);
+    const auto by_class = members_by_class(source);
+    const std::set<std::string_view> members = names_of_members(by_class);
+    add_accessors(source, by_class, edits);
     for (size_t i = 0; i + 1 < tokens.size(); ++i) {
         if (!tokens[i].is(".") && !tokens[i].is("->")) continue;
         const Token& name = tokens[i + 1];
         if (!name.is_word() || tokens[i + 2].is("(") || is_designator(tokens, i)) continue;
         const std::string indices = swizzle_indices(name.text);
         if (indices.empty()) continue;
-        const char* member = is_assigned(tokens, i + 2) ? "swizzle_ref" : "swizzle";
-        edits.replace(i + 1, fmt::format("template {}<{}>()", member, indices));
+        const bool writes = is_target(tokens, i);
+        edits.replace(i + 1, fmt::format("template {}<{}>()", writes ? "swizzle_ref" : "swizzle", indices));
+        // What is to be written has elements, v.xyz[2], but no member z. (A class's own member may have.)
+        const Token& element = tokens[i + 3];
+        if (!writes || !tokens[i + 2].is(".") || component_count(element.text) != 1) continue;
+        if (members.contains(name.text)) continue;
+        size_t index = kComponentNames[0].find(element.text);
+        if (index == std::string_view::npos) index = kComponentNames[1].find(element.text);
+        edits.erase(i + 2);
+        edits.replace(i + 3, fmt::format("[{}]", index));
     }
 }
 

@@ -22,3 +22,6 @@
 #include "types.h"
 #include "vec.h"
 #include "visible_functions.h"
+
+// Named by using directives, also of sources whose kernels need nothing of it.
+namespace metal::raytracing {}

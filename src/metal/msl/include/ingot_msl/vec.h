@@ -281,6 +281,9 @@ inline constexpr bool is_swizzle = false;
 template <int... I>
 inline constexpr bool is_swizzle<swizzle_of<I...>, I...> = true;
 
+template <int... I>
+inline constexpr int indices_of[] = {I...};
+
 // Elements I... of a vector as a target of assignment.
 template <typename T, int... I>
 struct swizzle_reference {
@@ -310,6 +313,24 @@ struct swizzle_reference {
     INGOT_ASSIGN(<<)
     INGOT_ASSIGN(>>)
 #undef INGOT_ASSIGN
+    constexpr const swizzle_reference& operator++() const { return *this += value(T(1)); }
+    constexpr const swizzle_reference& operator--() const { return *this -= value(T(1)); }
+    constexpr value operator++(int) const {
+        const value before(*this);
+        ++*this;
+        return before;
+    }
+    constexpr value operator--(int) const {
+        const value before(*this);
+        --*this;
+        return before;
+    }
+    // v.xyz.zy, v.xyz.z and v.xyz[2]
+    template <int... K>
+    constexpr swizzle_reference<T, indices_of<I...>[K]...> swizzle_ref() const {
+        return {elements};
+    }
+    constexpr T& operator[](int k) const { return elements[indices_of<I...>[k]]; }
 };
 
 }  // namespace ingot
