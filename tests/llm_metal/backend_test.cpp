@@ -1,4 +1,5 @@
 // The backend's own promises: buffers, weights in place, its budget, and failures of the device.
+#include <cstdlib>
 #include <fstream>
 
 #include <unistd.h>
@@ -126,6 +127,8 @@ TEST_F(MetalTest, ADeviceThatFailsIsAnErrorWithTheLastDispatches) {
                                  HasSubstr("the last 2 of 2 dispatches: add %2 add, scale %3")));
     EXPECT_EQ(ErrorKind::kIo, outside.error().kind);
     expect_ok(run([](GraphBuilder& b, NodeId x) { return b.silu(x); }));
+    const char* checks = std::getenv("INGOT_METAL_CHECK");
+    expect_ok(metal::set_checks(device->get(), checks == nullptr ? "" : checks));
 }
 
 TEST_F(MetalTest, WhatIsPendingRunsWhenTheBackendGoes) {
@@ -141,6 +144,7 @@ TEST_F(MetalTest, WhatIsPendingRunsWhenTheBackendGoes) {
         EXPECT_TRUE(metal::take_counts(device->get()).empty());
     }
     const auto ran = metal::take_counts(device->get());
+    metal::set_counting(device->get(), false);  // one device serves all tests of a process
     ASSERT_EQ(1u, ran.size());
     EXPECT_EQ("silu", ran[0].kernel);
 }
