@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "metal/count/report.h"
+#include "metal/ir_text.h"
 #include "metal/msl/source_library.h"
 #include "metal/support.h"
 
@@ -111,6 +112,40 @@ TEST(Counter, LinesShowHowFarLanesAreApart) {
         }
         EXPECT_EQ(4u * std::min(stride, 32u), read) << stride;
         EXPECT_EQ(512u, counts.buffers[0].unique_bytes_read);
+    }
+}
+
+// Such functions aren't inlined. fib(n) calls itself fib(n + 1) - 1 times in pairs, with two subtractions and
+// an addition each time.
+TEST(Counter, FunctionsThatCallThemselvesCount) {
+    const char* const fibonacci =
+        "define internal i32 @fib(i32 %n) {\n"
+        "%small = icmp ult i32 %n, 2\nbr i1 %small, label %done, label %more\n"
+        "done:\nret i32 %n\n"
+        "more:\n%n1 = sub i32 %n, 1\n%n2 = sub i32 %n, 2\n"
+        "%a = call i32 @fib(i32 %n1)\n%b = call i32 @fib(i32 %n2)\n%s = add i32 %a, %b\nret i32 %s\n}\n";
+    const std::string ir = metal::testing::kernel_ir(1, {"thread_position_in_grid"},
+                                                     "%i = zext i32 %thread_position_in_grid to i64\n"
+                                                     "%p = getelementptr i32, ptr addrspace(1) %b0, i64 %i\n"
+                                                     "%r = call i32 @fib(i32 %thread_position_in_grid)\n"
+                                                     "store i32 %r, ptr addrspace(1) %p, align 4\nret void",
+                                                     fibonacci);
+    metal::CompileOptions options;
+    options.instrument = true;
+    const auto kernel = metal::testing::text_kernel(ir, options);
+    for (const uint32_t threads : {1u, 2u, 5u, 10u, 16u}) {
+        std::vector<uint32_t> out(threads);
+        metal::Launch launch;
+        launch.grid_threads = launch.group_threads = {threads, 1, 1};
+        launch.buffers[0] = {out.data(), out.size() * sizeof(uint32_t)};
+        const auto counts = metal::count::run_counted(metal::testing::the_executor(), *kernel, launch);
+        ASSERT_TRUE(counts) << counts.error().describe();
+        std::vector<uint32_t> fib = {0, 1};
+        while (fib.size() <= threads) fib.push_back(fib[fib.size() - 1] + fib[fib.size() - 2]);
+        uint64_t additions = 0;
+        for (uint32_t n = 0; n < threads; ++n) additions += n < 2 ? 0 : 3 * (fib[n + 1] - 1);
+        EXPECT_EQ(additions, counts->arithmetic[size_t(metal::Arithmetic::kIntegerAdd)]) << threads;
+        for (uint32_t n = 0; n < threads; ++n) EXPECT_EQ(fib[n], out[n]) << n;
     }
 }
 

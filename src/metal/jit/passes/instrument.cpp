@@ -82,6 +82,7 @@ class Instrumenter {
     bool is_safe(const llvm::Instruction& instruction, const MemoryObject& object, const llvm::Value* pointer,
                  uint64_t size_bytes) const;
     std::vector<llvm::BasicBlock*> number_blocks();
+    llvm::Instruction* row_of_counts(llvm::Function& function, uint64_t num_blocks);
     void count_blocks();
     std::pair<llvm::Value*, llvm::Value*> halves(llvm::Value* value);
     llvm::Value* base_of(llvm::Value* object);
@@ -268,21 +269,28 @@ std::vector<llvm::BasicBlock*> Instrumenter::number_blocks() {
     return blocks;
 }
 
-// Each thread counts in a row of its own.
-void Instrumenter::count_blocks() {
-    const std::vector<llvm::BasicBlock*> blocks = number_blocks();
-    b_.SetInsertPoint(entry_.getEntryBlock().getFirstInsertionPt());
+// Where the thread counts in, at a function's beginning.
+llvm::Instruction* Instrumenter::row_of_counts(llvm::Function& function, uint64_t num_blocks) {
+    b_.SetInsertPoint(function.getEntryBlock().getFirstInsertionPt());
     b_.SetCurrentDebugLocation(llvm::DebugLoc());
     llvm::CallInst* counts = watcher_.call("ingot.block_counts", b_.getPtrTy(), {});
     llvm::CallInst* thread = watcher_.call("ingot.index.thread_index_in_threadgroup.0", b_.getInt32Ty(), {});
     for (const llvm::CallInst* call : {counts, thread}) call->getCalledFunction()->setDoesNotAccessMemory();
-    llvm::Value* row =
+    return llvm::cast<llvm::Instruction>(
         b_.CreateGEP(b_.getInt64Ty(), counts,
-                     b_.CreateMul(b_.CreateZExt(thread, b_.getInt64Ty()), b_.getInt64(blocks.size())));
+                     b_.CreateMul(b_.CreateZExt(thread, b_.getInt64Ty()), b_.getInt64(num_blocks))));
+}
+
+// Each thread counts in a row of its own; also in functions that stayed because they call themselves.
+void Instrumenter::count_blocks() {
+    const std::vector<llvm::BasicBlock*> blocks = number_blocks();
+    llvm::DenseMap<llvm::Function*, llvm::Instruction*> rows;
     for (size_t i = 0; i < blocks.size(); ++i) {
-        const bool is_entry = blocks[i] == &entry_.getEntryBlock();
-        b_.SetInsertPoint(is_entry ? llvm::cast<llvm::Instruction>(row)->getNextNode()
-                                   : &*blocks[i]->getFirstInsertionPt());
+        llvm::Function& function = *blocks[i]->getParent();
+        llvm::Instruction*& row = rows[&function];
+        if (row == nullptr) row = row_of_counts(function, blocks.size());
+        const bool is_first = blocks[i] == &function.getEntryBlock();
+        b_.SetInsertPoint(is_first ? row->getNextNode() : &*blocks[i]->getFirstInsertionPt());
         b_.SetCurrentDebugLocation(llvm::DebugLoc());
         llvm::Value* count = b_.CreateConstGEP1_64(b_.getInt64Ty(), row, i);
         b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count), b_.getInt64(1)), count);
