@@ -43,12 +43,13 @@ struct Access {
     uint64_t address = 0, size_bytes = 0;
     // What is meant, or what was hit if the code doesn't say; null if nothing is known there.
     const Region* region = nullptr;
-    bool inside = true;  // of the region; what isn't doesn't happen
-    uint64_t round = 0;  // how often the thread was there before, in its group
+    bool inside = true;              // of the region; what isn't doesn't happen
+    const uint64_t* runs = nullptr;  // how often the thread was there in its group, this time included
     uint64_t value_low = 0, value_high = 0;
     const void* brings = nullptr;  // of a tensor operation that writes: all its bytes
 
     int64_t offset() const { return region == nullptr ? 0 : int64_t(address - region->begin); }
+    uint64_t round() const { return *runs - 1; }
 };
 
 struct Call {

@@ -225,7 +225,7 @@ void Observer::tell(const fibers::Lane& lane, uint32_t site, uint64_t address, u
     Usual& usual = usual_[site];
     usual.event.thread = &threads_[lane.thread];
     usual.event.address = address;
-    usual.event.round = round_of(lane.thread, usual.event.site->block);
+    usual.event.runs = runs_of(lane.thread, usual.event.site->block);
     usual.event.value_low = low;
     usual.event.value_high = high;
     for (Listener* listener : *usual.hearers) listener->access(usual.event);
@@ -254,7 +254,7 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                        .size_bytes = raw.size_bytes,
                        .region = region,
                        .inside = inside,
-                       .round = round_of(lane.thread, site.block),
+                       .runs = runs_of(lane.thread, site.block),
                        .value_low = raw.value_low,
                        .value_high = raw.value_high};
     for (Listener* listener : hearers) listener->access(event);

@@ -63,8 +63,14 @@ void Counter::launch_begins(const check::LaunchEvent& event) {
     missed_.assign(table.sites.size(), {});
     places_ = std::vector<Place>(table.sites.size());
     for (size_t i = 0; i < places_.size(); ++i) {
-        places_[i].site = &table.sites[i];
-        places_[i].region = &event.regions[table.sites[i].object];
+        const Site& site = table.sites[i];
+        const check::Region& region = event.regions[site.object];
+        places_[i] = {.region = &region,
+                      .begin = region.begin,
+                      .size_bytes = site.size_bytes,
+                      .block = site.block,
+                      .reads = site.reads,
+                      .writes = site.writes};
     }
     buffers_.clear();
     by_slot_ = {};
@@ -110,27 +116,27 @@ Counter::Buffer& Counter::buffer_of(const check::Region& region) {
 }
 
 // Lanes of a simdgroup that are at a place for the same time access together.
-inline void Counter::add_lines(uint32_t site, uint32_t simdgroup, uint64_t round, const check::Region& region,
-                               uint64_t offset, uint64_t size_bytes) {
+[[gnu::always_inline]] inline void Counter::add_lines(uint32_t site, uint32_t simdgroup, uint64_t round,
+                                                      uint64_t region_begin, uint64_t offset,
+                                                      uint64_t size_bytes) {
     SimdgroupLines& lines = places_[site].lines;
-    if (lines.empty()) with_lines_.push_back(site);
     const uint64_t time = round * num_simdgroups_ + simdgroup;
+    if (!lines.has(time) && !lines.grow(time)) with_lines_.push_back(site);
     // Blocks of the region itself, wherever this process has it; no two regions share a number.
-    const uint64_t base = region.begin * kLineBytes, last = base + (offset + size_bytes - 1) / kLineBytes;
+    const uint64_t base = region_begin * kLineBytes, last = base + (offset + size_bytes - 1) / kLineBytes;
     for (uint64_t line = base + offset / kLineBytes; line <= last; ++line) lines.add(time, line);
 }
 
 // The usual access of a buffer.
-void Counter::hear(const fibers::Lane& lane, uint32_t number, uint64_t address) {
-    Place& place = places_[number];
-    const Site& site = *place.site;
-    const uint64_t offset = address - place.region->begin;
-    const uint64_t runs = lane.group->block_counts[size_t{lane.thread} * num_blocks_ + site.block];
-    add_lines(number, lane.simdgroup_index, runs - 1, *place.region, offset, site.size_bytes);
+void Counter::hear(const fibers::Lane& lane, uint32_t site, uint64_t address) {
+    Place& place = places_[site];
+    const uint64_t offset = address - place.begin;
+    const uint64_t runs = lane.group->block_counts[size_t{lane.thread} * num_blocks_ + place.block];
+    add_lines(site, lane.simdgroup_index, runs - 1, place.begin, offset, place.size_bytes);
     if (place.buffer == nullptr) place.buffer = &buffer_of(*place.region);
     ++place.times_heard;
-    if (site.reads) place.buffer->read.add(offset, site.size_bytes);
-    if (site.writes) place.buffer->written.add(offset, site.size_bytes);
+    if (place.reads) place.buffer->read.add(offset, place.size_bytes);
+    if (place.writes) place.buffer->written.add(offset, place.size_bytes);
 }
 
 void Counter::access(const check::Access& access) {
@@ -156,7 +162,7 @@ void Counter::access(const check::Access& access) {
         return;
     }
     const uint64_t offset = uint64_t(access.offset());
-    add_lines(access.site_number, access.thread->simdgroup, access.round, *access.region, offset,
+    add_lines(access.site_number, access.thread->simdgroup, access.round(), access.region->begin, offset,
               access.size_bytes);
     if (access.region->object.kind != ObjectKind::kBuffer) return;
     Buffer& buffer = buffer_of(*access.region);
@@ -235,9 +241,9 @@ void Counter::group_ends(const check::GroupEvent& event) {
         Place& place = places_[number];
         counts_.sites[number].lines += place.lines.take();
         if (place.times_heard == 0) continue;
-        const uint64_t bytes = place.times_heard * place.site->size_bytes;
-        if (place.site->reads) place.buffer->counts.bytes_read += bytes;
-        if (place.site->writes) place.buffer->counts.bytes_written += bytes;
+        const uint64_t bytes = place.times_heard * place.size_bytes;
+        if (place.reads) place.buffer->counts.bytes_read += bytes;
+        if (place.writes) place.buffer->counts.bytes_written += bytes;
         place.times_heard = 0;
     }
     with_lines_.clear();

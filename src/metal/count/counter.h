@@ -120,19 +120,21 @@ class Counter final : public check::Listener {
         void subtract(const Runs& other);
     };
 
-    // What was accessed at a site.
+    // What is accessed at a site, and was.
     struct Place {
-        const Site* site = nullptr;
         const check::Region* region = nullptr;  // of its object
-        Buffer* buffer = nullptr;               // likewise, if it was touched by ear
-        uint64_t times_heard = 0;               // by the running group, by ear
-        SimdgroupLines lines;                   // likewise, in any way
+        Buffer* buffer = nullptr;               // likewise, once it was touched by ear
+        uint64_t begin = 0;                     // of the region
+        uint32_t size_bytes = 0, block = 0;
+        bool reads = false, writes = false;
+        uint64_t times_heard = 0;  // by the running group, by ear
+        SimdgroupLines lines{};    // likewise, in any way
     };
 
     Buffer& buffer_of(const check::Region& region);
     void hear(const fibers::Lane& lane, uint32_t site, uint64_t address);
-    void add_lines(uint32_t site, uint32_t simdgroup, uint64_t round, const check::Region& region,
-                   uint64_t offset, uint64_t size_bytes);
+    void add_lines(uint32_t site, uint32_t simdgroup, uint64_t round, uint64_t region_begin, uint64_t offset,
+                   uint64_t size_bytes);
     // Of one block, if `less` (by thread) of its runs don't count.
     Runs runs_of(std::span<const uint64_t> counts, uint32_t block, const std::vector<uint32_t>& less) const;
     void add_runs(std::span<const uint64_t> counts);

@@ -10,24 +10,19 @@ namespace ingot::metal::count {
 
 class SimdgroupLines {
   public:
-    bool empty() const { return firsts_.empty(); }
+    bool has(uint64_t time) const { return time < firsts_.size(); }
+    // False if there is no set yet.
+    bool grow(uint64_t time) {
+        const bool had_any = !firsts_.empty();
+        firsts_.resize(time + 1);
+        return had_any;
+    }
 
-    // A lane touches `line` when its simdgroup is there for that time.
+    // A lane touches `line` when its simdgroup is there for that time, which the sets must reach.
     void add(uint64_t time, uint64_t line) {
-        if (firsts_.size() <= time) firsts_.resize(time + 1);
         Window* window = &firsts_[time];
         const uint64_t number = line / 64 + 1;
-        while (window->number != number && window->number != 0) {
-            if (window->next == 0) {
-                const auto next = uint32_t(others_.size() + 1);
-                window->next = next;
-                others_.emplace_back();
-                window = &others_.back();
-            } else {
-                window = &others_[window->next - 1];
-            }
-        }
-        window->number = number;
+        if (window->number != number) window = &window_of(*window, number);
         window->lines |= uint64_t{1} << line % 64;
     }
     // Of all sets together; empties them.
@@ -41,11 +36,25 @@ class SimdgroupLines {
     }
 
   private:
-    struct Window {
+    struct alignas(32) Window {
         uint64_t number = 0;  // plus 1; 0: none yet
         uint64_t lines = 0;
         uint32_t next = 0;  // of the same set, in others_, plus 1
     };
+    Window& window_of(Window& first, uint64_t number) {
+        Window* window = &first;
+        while (window->number != number && window->number != 0) {
+            if (window->next == 0) {
+                window->next = uint32_t(others_.size() + 1);
+                window = &others_.emplace_back();
+            } else {
+                window = &others_[window->next - 1];
+            }
+        }
+        window->number = number;
+        return *window;
+    }
+
     std::vector<Window> firsts_;  // of each set
     std::vector<Window> others_;
 };

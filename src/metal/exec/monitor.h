@@ -25,7 +25,7 @@ struct RawAccess {
 // Who hears of the accesses of one site that are as they should be: inside of its object, at the alignment
 // that it needs. They are many, so they take a way of their own; whatever else a site does is told to
 // access().
-struct Ear {
+struct alignas(64) Ear {
     uint64_t begin = 0, num_places = 0;  // where such accesses begin; none: all are told to access()
     uint64_t align_mask = 0;
     void (*hear)(void* hearer, const fibers::Lane& thread, uint32_t site, uint64_t address,
