@@ -8,6 +8,8 @@
 
 #include "metal/check/fixtures.h"
 #include "metal/check/report.h"
+#include "metal/ir_text.h"
+#include "metal/support.h"
 
 namespace ingot::tests {
 namespace {
@@ -98,6 +100,32 @@ std::string file_text(const std::filesystem::path& path) {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
     return text.str();
+}
+
+// The last thread never comes to the barrier where the others are: it is stopped before.
+TEST(CheckerReports, SayNothingOfThreadsThatTheTimeLimitStopped) {
+    const std::string ir = metal::testing::kernel_ir(
+        1, {"thread_position_in_grid"},
+        "%last = icmp eq i32 %thread_position_in_grid, 31\nbr i1 %last, label %wait, label %meet\n"
+        "wait:\n%x = load volatile i32, ptr addrspace(1) %b0, align 4\n%zero = icmp eq i32 %x, 0\n"
+        "br i1 %zero, label %wait, label %meet\n"
+        "meet:\ncall void @air.wg.barrier(i32 2, i32 1)\nret void",
+        "declare void @air.wg.barrier(i32, i32) convergent\n");
+    metal::CompileOptions options;
+    options.instrument = true;
+    const auto kernel = metal::testing::text_kernel(ir, options);
+    ASSERT_NE(nullptr, kernel);
+    uint32_t never = 0;
+    metal::Launch launch;
+    launch.grid_threads = launch.group_threads = {32, 1, 1};
+    launch.buffers[0] = {&never, sizeof never};
+    launch.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    metal::check::Request request;
+    request.checkers = every_checker();
+    const auto outcome = run_checked(metal::testing::the_executor(), *kernel, launch, request);
+    ASSERT_TRUE(outcome) << outcome.error().describe();
+    EXPECT_EQ(metal::LaunchStatus::kTimeLimit, outcome->report.status);
+    EXPECT_TRUE(outcome->findings.empty()) << outcome->findings.front().text;
 }
 
 TEST(CheckerReports, AreWordForWordWhatFindingsTxtHolds) {

@@ -244,7 +244,8 @@ void Worker::run_groups() {
         }
         if (group_.monitor != nullptr) {
             end_tensor_watch();
-            group_.monitor->end_group(group_);
+            // Of threads that were stopped nobody knows what they would have done.
+            if (*group_.stop == 0) group_.monitor->end_group(group_);
         }
     }
 }
