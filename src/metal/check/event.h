@@ -43,13 +43,16 @@ struct Access {
     uint64_t address = 0, size_bytes = 0;
     // What is meant, or what was hit if the code doesn't say; null if nothing is known there.
     const Region* region = nullptr;
-    bool inside = true;              // of the region; what isn't doesn't happen
-    const uint64_t* runs = nullptr;  // how often the thread was there in its group, this time included
+    bool inside = true;  // of the region; what isn't doesn't happen
+    // How often each thread of the group ran each block, this time included.
+    const uint64_t* block_counts = nullptr;
+    uint32_t num_blocks = 0;
     uint64_t value_low = 0, value_high = 0;
     const void* brings = nullptr;  // of a tensor operation that writes: all its bytes
 
     int64_t offset() const { return region == nullptr ? 0 : int64_t(address - region->begin); }
-    uint64_t round() const { return *runs - 1; }
+    // How often the thread was there before, in its group.
+    uint64_t round() const { return block_counts[size_t{thread->index} * num_blocks + site->block] - 1; }
 };
 
 struct Call {

@@ -131,9 +131,13 @@ void Observer::settle_ears() {
         if (!named || hearers.empty() || site.kind == SiteKind::kCopy || site.size_bytes == 0 ||
             region.size_bytes < site.size_bytes)
             continue;
-        usual_[i] = {
-            .event = {.site_number = i, .site = &site, .size_bytes = site.size_bytes, .region = &region},
-            .hearers = &hearers};
+        usual_[i] = {.event = {.site_number = i,
+                               .site = &site,
+                               .size_bytes = site.size_bytes,
+                               .region = &region,
+                               .block_counts = block_counts_.data(),
+                               .num_blocks = num_blocks_},
+                     .hearers = &hearers};
         Ear& ear = ears_by_site_[i];
         ear = {.begin = region.begin,
                .num_places = region.size_bytes - site.size_bytes + 1,
@@ -225,7 +229,6 @@ void Observer::tell(const fibers::Lane& lane, uint32_t site, uint64_t address, u
     Usual& usual = usual_[site];
     usual.event.thread = &threads_[lane.thread];
     usual.event.address = address;
-    usual.event.runs = runs_of(lane.thread, usual.event.site->block);
     usual.event.value_low = low;
     usual.event.value_high = high;
     for (Listener* listener : *usual.hearers) listener->access(usual.event);
@@ -254,7 +257,8 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                        .size_bytes = raw.size_bytes,
                        .region = region,
                        .inside = inside,
-                       .runs = runs_of(lane.thread, site.block),
+                       .block_counts = block_counts_.data(),
+                       .num_blocks = num_blocks_,
                        .value_low = raw.value_low,
                        .value_high = raw.value_high};
     for (Listener* listener : hearers) listener->access(event);

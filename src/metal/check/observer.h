@@ -59,9 +59,6 @@ class Observer final : public Monitor {
     void settle_quiet_ranges();
     void settle_ears();
     void tell(const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t low, uint64_t high);
-    const uint64_t* runs_of(uint32_t thread, uint32_t block) const {
-        return &block_counts_[size_t{thread} * num_blocks_ + block];
-    }
     const Region* region_of(const RawAccess& access, const MemoryObject& object);
     const Region* buffer_around(uint64_t address, uint64_t size_bytes) const;
 

@@ -23,8 +23,16 @@ struct ToldCall {
 };
 thread_local ToldCall told;
 
-const Site& site_of(const fibers::Lane& thread, uint32_t site) {
-    return thread.group->sites[site];
+// Where the access goes.
+[[gnu::noinline]] void* tell(Monitor& monitor, const fibers::Lane& thread, void* address, const void* base,
+                             uint32_t site, uint64_t low, uint64_t high) {
+    const RawAccess access{.site = site,
+                           .address = address,
+                           .size_bytes = thread.group->sites[site].size_bytes,
+                           .base = base,
+                           .value_low = low,
+                           .value_high = high};
+    return monitor.access(thread, access) ? address : spare_zeros();
 }
 
 }  // namespace
@@ -57,17 +65,9 @@ extern "C" void* ingot_watch_store(const Lane* me, void* address, const void* ba
     if (monitor == nullptr) return address;
     const ingot::metal::Ear& ear = monitor->ears()[site];
     const auto place = reinterpret_cast<uintptr_t>(address);
-    if (ear.takes(place)) {
-        ear.hear(ear.hearer, *me, site, place, low, high);
-        return address;
-    }
-    const RawAccess access{.site = site,
-                           .address = address,
-                           .size_bytes = ingot::metal::site_of(*me, site).size_bytes,
-                           .base = base,
-                           .value_low = low,
-                           .value_high = high};
-    return monitor->access(*me, access) ? address : ingot::metal::spare_zeros();
+    if (!ear.takes(place)) return ingot::metal::tell(*monitor, *me, address, base, site, low, high);
+    ear.hear(ear.hearer, *me, site, place, low, high);
+    return address;
 }
 
 extern "C" uint64_t ingot_watch_copy(const Lane* me, void* address, const void* base, uint32_t site,
