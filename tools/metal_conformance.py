@@ -30,8 +30,12 @@ VECTOR_SAMPLE = 60
 # Tests that run once more under checkers: what these find fails the test, but for defects that are known
 # (tests/metal_conformance/checked.cpp).
 WATCHED_SAMPLE = 60
-WATCHED = {f"mlx26.{family}" for family in ("copy", "reduce", "argreduce", "norm", "softmax", "ternary", "random", "scan", "sort",
-                                            "unary", "binary", "fft", "gemv", "recurrence", "attention", "quantized")} | \
+# Families whose reports under the checkers were looked into: all are in tests/metal_conformance/checked.cpp.
+WATCHED_OF_BOTH = ("copy", "reduce", "argreduce", "norm", "softmax", "ternary", "random", "scan", "sort", "unary", "binary", "fft",
+                   "gemv", "recurrence", "attention")
+WATCHED = {f"mlx26.{family}" for family in (*WATCHED_OF_BOTH, "quantized")} | \
+          {f"mlx14.{family}" for family in WATCHED_OF_BOTH} | {"both.unary"} | \
+          {f"{library}.{family}" for library in ("torch0", "torch1") for family in ("unary", "binary")} | \
           {f"ggml.{family}" for family in ("argsort", "attention", "convolution", "get_rows", "glu", "mul_mm", "mul_mv", "norm", "pool",
                                            "recurrence", "rope", "set_rows", "softmax", "unary")}
 # What a process may take for each of its tests on average, so that one that never ends is a failure.
@@ -221,7 +225,7 @@ def main() -> int:
     # One door is enough here, and what only compiles was compiled.
     once = [corpus for corpus in corpora if corpus not in ("mlxsource", "both")]
     check_tests(arguments.tests, once, "vector", 0 if arguments.all else VECTOR_SAMPLE, generator, counts)
-    check_tests(arguments.tests, ["mlx26", "ggml"], "checked", 0 if arguments.all else WATCHED_SAMPLE, generator, counts)
+    check_tests(arguments.tests, corpora, "checked", 0 if arguments.all else WATCHED_SAMPLE, generator, counts)
     print(f"{counts.passed} passed, {counts.failed} failed")
     return 1 if counts.failed or not counts.passed else 0
 
