@@ -173,7 +173,10 @@ Result<void> chat(const ChatFlags& flags) {
     if (!flags.system.empty()) session.set_system(flags.system);
     const auto done = Chat(flags, model, session, sampler).run();
     print_profile(*model.engine);
-    if (saves) INGOT_TRY(save_chat(*model.engine, session, *flags.session));
+    if (!saves) return done;
+    auto saved = save_chat(*model.engine, session, *flags.session);
+    if (done) return saved;
+    if (!saved) fmt::print(stderr, "ingot chat: {}\n", saved.error().describe());
     return done;
 }
 

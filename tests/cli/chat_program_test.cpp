@@ -56,5 +56,18 @@ TEST(ChatProgram, ASessionThatIsNoConversationIsLeftAlone) {
     }
 }
 
+TEST(ChatProgram, RunLeavesAConversationAlone) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("s.kv");
+    ASSERT_EQ(0, chat("Hi\n", {"--session", path}).exit_code);
+    const std::string conversation = test::read_bytes(path);
+    const auto run = test::run_program(
+        {"run", kChatModel, "-p", "Hi", "-n", "2", "--kv-format", "f32", "--session", path});
+    EXPECT_EQ(0, run.exit_code) << run.err;
+    EXPECT_THAT(run.err, testing::AllOf(HasSubstr("is a session of a conversation, not of a text"),
+                                        HasSubstr("nothing will be saved")));
+    EXPECT_EQ(conversation, test::read_bytes(path));
+}
+
 }  // namespace
 }  // namespace ingot

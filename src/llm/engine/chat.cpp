@@ -51,7 +51,10 @@ Result<Generation> answer(Engine& engine, const Tokenizer& tokenizer, Sampler& s
     engine.truncate(prefill.keep);
     auto generation = generate(engine, tokenizer, sampler, prefill.delta, options);
     session.cached(prefill, generation ? generation->tokens : std::vector<TokenId>(), engine.num_tokens());
-    if (!generation) return generation;
+    if (!generation) {  // whatever it said before it failed is in no conversation
+        engine.truncate(uint32_t(session.cached_tokens().size()));
+        return generation;
+    }
     const bool given_up = generation->finish == FinishReason::kCancelled && generation->text.empty();
     if (!given_up) session.add_assistant(generation->text);
     return generation;

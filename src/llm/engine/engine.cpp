@@ -158,6 +158,9 @@ class GraphEngine final : public Engine {
 
     Result<uint32_t> load_session(const std::string& path, std::span<const TokenId> tokens) override {
         INGOT_ASSIGN(const kv::Session session, read_session(path));
+        if (!session.note().empty())
+            return fail(ErrorKind::kInvalidArgument, "'{}' is a session of a conversation, not of a text",
+                        path);
         const size_t most = std::min(tokens.size(), session.tokens().size());
         uint32_t same = 0;
         while (same < most && tokens[same] == session.tokens()[same]) ++same;

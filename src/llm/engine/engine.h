@@ -96,8 +96,8 @@ class Engine {
     virtual Result<void> save_session(const std::string& path, std::span<const TokenId> tokens,
                                       std::string_view note) = 0;
     // Replaces what is cached by the first tokens of a session file, as many as begin `tokens` too, and
-    // returns how many. An error of the file (kv/session.h) leaves the cache as it was; one of a device
-    // empties it.
+    // returns how many. kInvalidArgument for a file with a note: it is more than a text. An error of the file
+    // (kv/session.h) leaves the cache as it was; one of a device empties it.
     virtual Result<uint32_t> load_session(const std::string& path, std::span<const TokenId> tokens) = 0;
     // The same with all of the file's tokens, as many as the context has cells for.
     struct SavedText {

@@ -118,6 +118,7 @@ void Race::launch_begins(const LaunchEvent& event) {
 
 // A kernel doesn't race in memory that it writes nowhere.
 void Race::find_only_read(const Launch& launch) {
+    only_read_ = {};
     const std::vector<MemoryObject>& objects = findings_.kernel().instrumentation.objects;
     std::vector<const BufferBinding*> written;
     for (const Site& site : *sites_) {

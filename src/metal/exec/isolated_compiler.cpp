@@ -64,6 +64,9 @@ Result<Answer> IsolatedCompiler::ask(uint8_t what, std::span<const std::byte> mo
     const auto bytes =
         pool_.request(writer.take(), options.aside ? kTimeLimitAside : kTimeLimit, options.stop);
     if (!bytes && bytes.error().kind == ErrorKind::kUnsupported) return Failure(bytes.error());
+    if (!bytes && bytes.error().kind == ErrorKind::kLimit)
+        return fail(ErrorKind::kLimit, "the module of {} isn't compiled: {}", quoted(name),
+                    bytes.error().message);
     if (!bytes) {
         return fail(bytes.error().kind,
                     "refused: the module of {} crashes the bitcode reader or the compiler ({})", quoted(name),

@@ -23,7 +23,8 @@ CompileOptions LaneCode::options_of(LaneVariant variant) const {
 
 Result<LaneEntry> LaneCode::entry(LaneVariant variant) {
     const std::scoped_lock compiling(compile_mutex_);
-    if (auto known = ready(variant)) return *known;
+    if (auto known = ready(variant); known && (*known || !failed_aside_.contains(variant))) return *known;
+    failed_aside_.erase(variant);
     return keep(variant, compiler_.compile(std::as_bytes(std::span(module_)), name_, options_of(variant)));
 }
 
@@ -43,7 +44,12 @@ void LaneCode::prepare(LaneVariant variant, std::stop_token stop) {
     options.aside = true;
     options.stop = stop;
     auto made = compiler_.compile(std::as_bytes(std::span(module_)), name_, options);
-    if (made || !stop.stop_requested()) keep(variant, std::move(made));
+    if (!made && stop.stop_requested()) return;
+    if (!made) {
+        const std::scoped_lock compiling(compile_mutex_);
+        failed_aside_.insert(variant);
+    }
+    keep(variant, std::move(made));
 }
 
 Result<LaneEntry> LaneCode::keep(LaneVariant variant, Result<std::shared_ptr<const Kernel>> made) {
@@ -54,7 +60,7 @@ Result<LaneEntry> LaneCode::keep(LaneVariant variant, Result<std::shared_ptr<con
     });
     const std::scoped_lock lock(mutex_);
     if (made) kernels_.push_back(std::move(*made));
-    return entries_.emplace(variant, std::move(entry)).first->second;
+    return entries_.insert_or_assign(variant, std::move(entry)).first->second;
 }
 
 }  // namespace ingot::metal

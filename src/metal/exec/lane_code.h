@@ -34,7 +34,8 @@ class LaneCode final : public LaneForm {
     std::mutex mutex_;                                    // never held for long
     std::vector<std::shared_ptr<const Kernel>> kernels_;  // keep the entries mapped
     std::map<LaneVariant, Result<LaneEntry>> entries_;
-    std::set<LaneVariant> missing_;  // on disk
+    std::set<LaneVariant> missing_;       // on disk
+    std::set<LaneVariant> failed_aside_;  // their errors may be the child process'
 };
 
 }  // namespace ingot::metal

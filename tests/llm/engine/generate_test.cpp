@@ -2,8 +2,12 @@
 // vocabulary is that of a tiny model, where token N (< 256) is the byte N.
 #include "llm/engine/generate.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "llm/engine/chat.h"
 
 namespace ingot {
 namespace {
@@ -55,6 +59,7 @@ class ScriptedEngine : public Engine {
         held_.insert(held_.end(), tokens.begin(), tokens.end());
         EXPECT_LE(held_.size(), context_);
         logits_.assign(vocab_size(), 0.0f);
+        if (calls_.size() > good_calls_) logits_[0] = std::numeric_limits<float>::quiet_NaN();
         const bool last_of_prompt = tokens.size() == 1 || tokens.size() < 512;
         if (last_of_prompt && next_ < script_.size()) logits_[size_t(script_[next_++])] = 10.0f;
         return logits_;
@@ -66,6 +71,7 @@ class ScriptedEngine : public Engine {
 
     std::vector<TokenId> held_;
     std::vector<size_t> calls_;  // tokens of each forward()
+    size_t good_calls_ = 1000;   // of those that come after, logits are no numbers
 
   private:
     static Failure unused() { return fail(ErrorKind::kUnsupported, "not part of these tests"); }
@@ -116,6 +122,21 @@ TEST_F(Generate, StreamsUntilTheModelEndsItsAnswer) {
     EXPECT_EQ(bytes_of("abxyz"), engine.held_);
     EXPECT_EQ(2u, generation.prompt_tokens);
     EXPECT_EQ(3u, generation.decode_steps);
+}
+
+TEST_F(Generate, AnAnswerThatFailsLeavesNoTokensThatTheConversationDoesNotKnow) {
+    ScriptedEngine engine = saying("xyz");
+    engine.good_calls_ = 2;
+    ChatSession session(*ChatTemplate::parse("{% for m in messages %}{{ m.content }}{% endfor %}"),
+                        nlohmann::ordered_json::object(),
+                        [](std::string_view text) -> Result<std::vector<TokenId>> { return bytes_of(text); });
+    session.add_user("ab");
+    const auto failed = answer(engine, tokenizer_, *sampler_, session, options_);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(ErrorKind::kCorrupt, failed.error().kind);
+    EXPECT_THAT(parts_, ElementsAre("x", "y"));
+    EXPECT_EQ(bytes_of("ab"), engine.held_);
+    EXPECT_EQ(engine.held_, session.cached_tokens());
 }
 
 TEST_F(Generate, AMultiByteCharacterIsNeverSplitOverTwoEvents) {

@@ -32,6 +32,18 @@ define void @ingot_entry() {
   ret void
 }
 
+; Extents whose product doesn't fit 32 bits aren't those of a variable that holds nothing.
+@huge = internal constant %descriptor { i32 65536, i32 65536, i32 65536, i8 0, i8 0, i8 0, i32 1 }
+define void @overflows() {
+  %left = alloca [64 x i8]
+  %right = alloca [64 x i8]
+  %sum = alloca [64 x i8]
+; CHECK-LABEL: define void @overflows
+; CHECK: call void @ingot_matmul2d(
+  call void @ingot_matmul2d(ptr null, i32 0, ptr @huge, ptr %left, i32 1, ptr %right, i32 1, ptr %sum, i32 0, i32 32, i32 0)
+  ret void
+}
+
 declare ptr @ingot.buffer(i32) memory(none)
 declare void @ingot_matmul2d(ptr, i32, ptr, ptr, i32, ptr, i32, ptr, i32, i32, i32)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

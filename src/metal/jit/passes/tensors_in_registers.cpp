@@ -105,7 +105,7 @@ std::optional<Operand> operand(llvm::CallInst& call, unsigned number, int rows, 
     llvm::Type* element = float_type(call.getArgOperand(number + 1), call.getContext());
     constexpr int kSide = fibers::kFragment;
     const bool fits = rows > 0 && columns > 0 && rows % kSide == 0 && columns % kSide == 0 &&
-                      rows * columns <= kMostElements;
+                      int64_t{rows} * columns <= kMostElements;
     if (variable == nullptr || element == nullptr || !fits) return std::nullopt;
     auto* type = llvm::FixedVectorType::get(element, unsigned(rows * columns) / kSimdWidth);
     const llvm::DataLayout& layout = call.getModule()->getDataLayout();

@@ -92,6 +92,11 @@ size_t behind_elements(const Tokens& tokens, size_t i) {
     }
 }
 
+// What may stand before "(" without being called.
+bool is_keyword(const Token& token) {
+    return token.is("else") || token.is("do") || token.is("return");
+}
+
 // Whether the elements named behind `dot` are written: v.xy = w, ++v.xy, (v.xy) = w, v.xyz.yz = w...
 bool is_target(const Tokens& tokens, size_t dot) {
     size_t begin = operand_begin(tokens, dot), after = dot + 2;
@@ -99,7 +104,8 @@ bool is_target(const Tokens& tokens, size_t dot) {
         after = behind_elements(tokens, after);
         if (is_assigned(tokens, after) || (begin > 0 && is_increment(tokens[begin - 1]))) return true;
         const bool is_grouped = begin > 0 && tokens[begin - 1].is("(") && tokens.closing(begin - 1) == after;
-        if (!is_grouped || (begin > 1 && tokens[begin - 2].is_word())) return false;
+        if (!is_grouped || (begin > 1 && tokens[begin - 2].is_word() && !is_keyword(tokens[begin - 2])))
+            return false;
         --begin;
         ++after;
     }
