@@ -57,8 +57,21 @@ kernel void gloss(device float* out [[buffer(0)]], constant Scene& scene [[buffe
     out[0] = scene.materials[0].gloss;
 }
 
+// Through an alias, as kernels with many instances are made.
+typedef decltype(trace<float>) trace_t;
+template [[host_name("trace_again")]] kernel trace_t trace<float>;
+
+// Two overloads with one template header.
+template <typename T, int kStep = 1>
+T texel(texture2d<T, access::read> from, uint2 at) { return from.read(at * kStep).x; }
+template <typename T, int kStep = 1>
+T texel(texture2d<T, access::read> from, ushort2 at) { return from.read(uint2(at) * kStep).x; }
+
+// The source's own, not that of fragment functions.
+float fwidth(float x) { return x + 1; }
+
 kernel void scale(device float* a [[buffer(0)]], uint i [[thread_position_in_grid]]) {
-    a[i] = a[i] * 2 + 1;
+    a[i] = fwidth(a[i] * 2);
 }
 
 }  // namespace app

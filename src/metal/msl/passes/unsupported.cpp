@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -182,23 +183,25 @@ class Finder {
         if (is_first || !source_.outline.declarations()[declaration].range.contains(token))
             return fail(ErrorKind::kUnsupported, "{}: error: {}", place, message);
         const auto [at, is_new] = found_.try_emplace(declaration, Unsupported{place, std::string(message)});
-        if (is_new) note_type(declaration, message);
+        if (is_new) note_name(declaration, message);
         return {};
     }
 
-    // Declarations that name a type that isn't there.
-    void add_users_of_types() {
-        while (!new_types_.empty()) {
-            const auto types = std::exchange(new_types_, {});
-            for (const auto& [begin, declaration] : outer_) {
-                if (found_.contains(declaration)) continue;
-                const Range range = source_.outline.declarations()[declaration].range;
-                for (size_t i = range.begin; i < range.end; ++i) {
-                    const auto type = types.find(source_.tokens[i].text);
-                    if (!source_.tokens[i].is_word() || type == types.end()) continue;
-                    const std::string message = fmt::format("'{}': {}", type->first, type->second);
-                    found_.emplace(declaration, Unsupported{source_.tokens.place(i), message});
-                    note_type(declaration, type->second);
+    // Declarations that name a type that isn't there, and aliases made of a function that isn't: typedef
+    // decltype(f<float>) f_t.
+    void add_users() {
+        while (!new_names_.empty()) {
+            const auto names = std::exchange(new_names_, {});
+            for (const auto& [begin, index] : outer_) {
+                if (found_.contains(index)) continue;
+                const Declaration& declaration = source_.outline.declarations()[index];
+                for (size_t i = declaration.range.begin; i < declaration.range.end; ++i) {
+                    const auto name = names.find(source_.tokens[i].text);
+                    if (!source_.tokens[i].is_word() || name == names.end()) continue;
+                    if (!name->second.is_type && !is_alias(source_, declaration)) continue;
+                    const std::string message = fmt::format("'{}': {}", name->first, name->second.message);
+                    found_.emplace(index, Unsupported{source_.tokens.place(i), message});
+                    note_name(index, name->second.message);
                     break;
                 }
             }
@@ -208,27 +211,41 @@ class Finder {
     std::map<size_t, Unsupported> found() && { return std::move(found_); }
 
   private:
-    void note_type(size_t index, std::string_view message) {
+    struct Missing {
+        std::string message;  // why it isn't there
+        bool is_type;
+    };
+
+    void note_name(size_t index, std::string_view message) {
         const Declaration& declaration = source_.outline.declarations()[index];
+        const bool type = is_type(source_, declaration);
         const size_t name = declared_name(source_, declaration);
-        if (is_type(source_, declaration) && name != kNone) new_types_[source_.tokens[name].text] = message;
+        if (name != kNone && (type || declaration.kind == DeclarationKind::kFunction))
+            new_names_[source_.tokens[name].text] = {std::string(message), type};
     }
 
     const Source& source_;
     const std::map<size_t, size_t> outer_;
     std::map<size_t, Unsupported> found_;
-    std::map<std::string_view, std::string> new_types_;  // with why they aren't there
+    std::map<std::string_view, Missing> new_names_;
 };
 
 }  // namespace
 
 Result<std::map<size_t, Unsupported>> find_unsupported(const Source& source) {
     Finder finder(source);
+    std::set<std::string_view> functions;  // of the source's own, which may have a library's name
+    for (const Declaration& declaration : source.outline.declarations()) {
+        if (declaration.kind == DeclarationKind::kFunction && declaration.name != kNone)
+            functions.insert(source.tokens[declaration.name].text);
+    }
     for (size_t i = 0; i < source.tokens.size(); ++i) {
         if (!source.tokens[i].is_word()) continue;
         if (const Rule* rule = find_rule(kForbidden, source, i))
             return fail(ErrorKind::kUnsupported, "{}: error: {}", source.tokens.place(i), rule->message);
-        if (const Rule* rule = find_rule(kUnserved, source, i)) INGOT_TRY(finder.add(i, rule->message));
+        const Rule* rule = find_rule(kUnserved, source, i);
+        if (rule == nullptr || (rule->next == "(" && functions.contains(rule->word))) continue;
+        INGOT_TRY(finder.add(i, rule->message));
     }
     for (const auto& [begin, list] : source.outline.attribute_lists()) {
         for (const Attribute& attribute : list.attributes) {
@@ -237,16 +254,19 @@ Result<std::map<size_t, Unsupported>> find_unsupported(const Source& source) {
             }
         }
     }
-    finder.add_users_of_types();
+    finder.add_users();
     return std::move(finder).found();
 }
 
 std::string without(const Source& source, const std::map<size_t, Unsupported>& unsupported) {
     Edits edits(source.tokens);
+    std::set<std::pair<size_t, std::string>> declared;  // once in a namespace: overloads have one stand-in
     for (const auto& [index, why] : unsupported) {
         const Declaration& declaration = source.outline.declarations()[index];
         edits.erase(declaration.range);
-        edits.insert_before(declaration.range.begin, stand_in(source, declaration, why.message));
+        const std::string text = stand_in(source, declaration, why.message);
+        if (declared.emplace(declaration.parent, text).second)
+            edits.insert_before(declaration.range.begin, text);
     }
     return edits.print();
 }
