@@ -9,10 +9,7 @@ const MatMulKernel* avx2_nibble_kernel(QuantType type) {
 #define INGOT_KERNEL(type, name) quantized_kernel<Avx2, QuantType::type>("avx2 " name),
     static constexpr MatMulKernel kKernels[] = {INGOT_NIBBLE_TYPES(INGOT_KERNEL)};
 #undef INGOT_KERNEL
-    for (const MatMulKernel& kernel : kKernels) {
-        if (kernel.type == type) return &kernel;
-    }
-    return nullptr;
+    return find_kernel(kKernels, type);
 }
 
 }  // namespace ingot::cpu

@@ -9,10 +9,7 @@ const MatMulKernel* avx_vnni_nibble_kernel(QuantType type) {
 #define INGOT_KERNEL(type, name) quantized_kernel<AvxVnni, QuantType::type>("avx-vnni " name),
     static constexpr MatMulKernel kKernels[] = {INGOT_NIBBLE_TYPES(INGOT_KERNEL)};
 #undef INGOT_KERNEL
-    for (const MatMulKernel& kernel : kKernels) {
-        if (kernel.type == type) return &kernel;
-    }
-    return nullptr;
+    return find_kernel(kKernels, type);
 }
 
 }  // namespace ingot::cpu

@@ -9,10 +9,7 @@ const MatMulKernel* neon_super_block_kernel(QuantType type) {
 #define INGOT_KERNEL(type, name) quantized_kernel<Neon, QuantType::type>("neon-dotprod " name),
     static constexpr MatMulKernel kKernels[] = {INGOT_SUPER_BLOCK_TYPES(INGOT_KERNEL)};
 #undef INGOT_KERNEL
-    for (const MatMulKernel& kernel : kKernels) {
-        if (kernel.type == type) return &kernel;
-    }
-    return nullptr;
+    return find_kernel(kKernels, type);
 }
 
 }  // namespace ingot::cpu
