@@ -40,8 +40,8 @@ struct KvRegion : KvShape {
     Block side[2];  // by KvSide
 };
 
-// Rows of a table that are read before its pages are let go of again. One row can map 2 MiB: Linux keeps a file in large
-// pages where it can and maps such a page whole.
+// Rows of a table that are read before its pages are let go of again. One row can map 2 MiB: Linux keeps a
+// file in large pages where it can and maps such a page whole.
 constexpr uint32_t kTableRowsAtOnce = 4;
 
 class CpuBackend final : public Backend {

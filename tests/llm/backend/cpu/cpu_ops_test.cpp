@@ -121,7 +121,7 @@ TEST_P(CpuOps, AFileLetsGoOfATableAfterEveryFewRowsUnlessItsMatrixIsMultipliedIn
         {.threads = 2,
          .isa = std::string(to_string(GetParam())),
          .on_packed = [&](std::span<const std::byte> bytes) { let_go.push_back(bytes.data()); }}));
-    std::vector<int32_t> rows(3 * cpu::kTableRowsAtOnce + 5);
+    std::vector<int32_t> rows(3 * cpu::kTableRowsAtOnce + 3);
     for (size_t i = 0; i < rows.size(); ++i) rows[i] = int32_t(i * 7 % 300);
     const auto make = [&](const GraphParams& p) {
         GraphBuilder b(p, weights_.table());
