@@ -24,6 +24,7 @@ Result<std::unique_ptr<Engine>> load_engine(const ModelFlags& flags) {
 Result<LoadedModel> load_model(const ModelFlags& flags) {
     INGOT_ASSIGN(auto engine, load_engine(flags));
     INGOT_ASSIGN(auto tokenizer, Tokenizer::from_gguf(engine->file()));
+    engine->file().release_metadata();
     return LoadedModel{std::move(engine), std::move(tokenizer)};
 }
 

@@ -386,11 +386,7 @@ Backend::Progress share_of(const std::function<bool(float)>& progress, float fro
 Result<std::unique_ptr<Backend>> make_cpu_backend(uint32_t threads, const std::string& isa,
                                                   const gguf::File& file) {
     // A packed weight is not read from the file again.
-    const auto release = [&file](std::span<const std::byte> part_of_tensor) {
-        gguf::TensorInfo part;
-        part.data = part_of_tensor;
-        file.release(part);
-    };
+    const auto release = [&file](std::span<const std::byte> part_of_tensor) { file.release(part_of_tensor); };
     INGOT_ASSIGN(auto backend,
                  cpu::CpuBackend::create({.threads = threads, .isa = isa, .on_packed = release}));
     return backend;
@@ -440,6 +436,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, EngineOpti
     auto engine = std::make_unique<GraphEngine>(std::move(options), std::move(file), std::move(model),
                                                 std::move(devices), context);
     INGOT_TRY(engine->prepare(packing));
+    engine->file().release_metadata();
     engine->set_load_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     return engine;
 }

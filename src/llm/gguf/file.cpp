@@ -1,4 +1,5 @@
 // File: opens, joins the parts of a split model, and looks things up.
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -7,7 +8,6 @@
 #include "llm/gguf/split.h"
 
 namespace ingot::gguf {
-
 struct File::Impl {
     std::string path;
     uint32_t version = 0;
@@ -23,6 +23,12 @@ struct File::Impl {
 };
 
 namespace {
+
+bool contains(std::span<const std::byte> whole, std::span<const std::byte> part) {
+    const std::less_equal<const std::byte*> not_after;
+    return not_after(whole.data(), part.data()) &&
+           not_after(part.data() + part.size(), whole.data() + whole.size());
+}
 
 struct MappedPart {
     MappedFile mapping;
@@ -167,13 +173,20 @@ const TensorInfo* File::find_tensor(std::string_view name) const {
     return found == impl_->tensor_of_name.end() ? nullptr : found->second;
 }
 
-void File::release(const TensorInfo& tensor) const {
-    const std::less_equal<const std::byte*> not_after;
+void File::release(std::span<const std::byte> bytes) const {
     for (const MappedFile& mapping : impl_->mappings) {
-        const auto bytes = mapping.bytes();
-        const bool inside = not_after(bytes.data(), tensor.data.data()) &&
-                            not_after(tensor.data.data() + tensor.data.size(), bytes.data() + bytes.size());
-        if (inside) mapping.release(tensor.data);
+        if (contains(mapping.bytes(), bytes)) mapping.release(bytes);
+    }
+}
+
+void File::release_metadata() const {
+    for (const MappedFile& mapping : impl_->mappings) {
+        const std::span<const std::byte> all = mapping.bytes();
+        size_t end = all.size();
+        for (const TensorInfo& tensor : impl_->tensors) {
+            if (contains(all, tensor.data)) end = std::min(end, size_t(tensor.data.data() - all.data()));
+        }
+        mapping.release(all.first(end));
     }
 }
 

@@ -86,8 +86,12 @@ class File {
     Result<double> get_float(std::string_view key, double fallback) const;
     Result<bool> get_bool(std::string_view key, bool fallback) const;
 
-    // Lets the operating system drop the resident pages of a tensor that has been copied (repacked).
-    void release(const TensorInfo& tensor) const;
+    // Lets the operating system drop the resident pages of tensors' bytes that are not read soon (copied,
+    // repacked).
+    void release(std::span<const std::byte> bytes) const;
+    // The same of all that lies before the tensors: what was read from it stays valid and is mapped again
+    // when used.
+    void release_metadata() const;
 
   private:
     struct Impl;

@@ -195,7 +195,7 @@ Result<QuantizeReport> quantize_file(const File& input, const std::string& outpu
         const uint64_t result_bytes = storage_size_bytes(tensor.type, tensor.source->num_elements()).value();
         auto written = data.write(tensor, writer.padding_bytes(result_bytes));
         if (!written) return Failure(with_context(std::move(written).error(), input.path()));
-        input.release(*tensor.source);
+        input.release(tensor.source->data);
     }
     INGOT_TRY(output.commit());
     return report;

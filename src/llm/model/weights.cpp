@@ -155,7 +155,7 @@ class Loader {
         if (!tensor) return fail(ErrorKind::kNotFound, "{}: tensor '{}' is missing", file_.path(), name);
         Result<graph::Weight> weight = checked_weight(*tensor, rule, hyper_, options_.look_for_nans);
         if (!weight) return Failure(with_context(weight.error(), file_.path()));
-        file_.release(*tensor);  // looked through once; whoever needs it next reads it then
+        file_.release(tensor->data);  // looked through once; whoever needs it next reads it then
         done_bytes_ += weight->data.size();
         INGOT_TRY(table_->add(*std::move(weight)));
         if (options_.progress && !options_.progress(done_bytes_, total_bytes_)) {

@@ -184,12 +184,14 @@ TEST(GgufFile, AnotherAlignmentMovesTheData) {
     EXPECT_EQ(4.0f, value);
 }
 
-TEST(GgufFile, ReleasedTensorsCanBeReadAgain) {
+TEST(GgufFile, WhatWasReleasedCanBeReadAgain) {
     const TemporaryFolder folder;
     const auto file = File::open(folder.write("model.gguf", file_with_two_tensors()));
     ASSERT_TRUE(file) << file.error().describe();
     const TensorInfo& tensor = file->tensors()[1];
-    file->release(tensor);
+    file->release(tensor.data);
+    file->release_metadata();
+    EXPECT_EQ(&tensor, file->find_tensor(tensor.name));
     float value = 0;
     std::memcpy(&value, tensor.data.data(), 4);
     EXPECT_EQ(4.0f, value);

@@ -47,7 +47,7 @@ TEST_F(SplitModel, IsJoinedFromItsFirstPart) {
         float value = -1;
         std::memcpy(&value, file->find_tensor(fmt::format("t{}", i))->data.data(), 4);
         EXPECT_EQ(float(i), value);
-        file->release(file->tensors()[size_t(i)]);
+        file->release(file->tensors()[size_t(i)].data);
     }
     EXPECT_EQ(3 * part(0, 3, 3, "t0").size(), file->size_bytes());
 }
