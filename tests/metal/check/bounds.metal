@@ -127,3 +127,16 @@ kernel void puts_words_together(device const uchar* in, device uint* out, uint i
     device const uchar* at = in + 5 * i;
     out[i] = uint(at[0]) | uint(at[1]) << 8 | uint(at[2]) << 16 | uint(at[3]) << 24;
 }
+
+// bad misaligned: {"kernel": "reads_halves_as_words", "grid": 1, "threads": 4, "buffers": [64, 64]}
+kernel void reads_halves_as_words(device const half* in, device uint2* out, uint i [[thread_position_in_grid]]) {
+    out[i] = *(device const uint2*)(in + 5 * i);
+}
+
+// good misaligned: {"kernel": "copies_four_halves", "grid": 1, "threads": 4, "buffers": [64, 64]}
+struct FourHalves {
+    half values[4];
+};
+kernel void copies_four_halves(device const half* in, device half* out, uint i [[thread_position_in_grid]]) {
+    *(device FourHalves*)(out + 5 * i) = *(device const FourHalves*)(in + 5 * i);
+}

@@ -81,6 +81,7 @@ class Instrumenter {
     void watch_call(llvm::Instruction& before, SiteKind kind, std::string function, llvm::Value* argument);
     bool is_safe(const llvm::Instruction& instruction, const MemoryObject& object, const llvm::Value* pointer,
                  uint64_t size_bytes) const;
+    uint32_t needed_alignment(llvm::Instruction& instruction, llvm::Type* type) const;
     std::vector<llvm::BasicBlock*> number_blocks();
     llvm::Instruction* row_of_counts(llvm::Function& function, uint64_t num_blocks);
     void count_blocks();
@@ -127,6 +128,17 @@ bool Instrumenter::is_safe(const llvm::Instruction& instruction, const MemoryObj
            offset.getZExtValue() + size_bytes <= object.size_bytes;
 }
 
+// What the element's type needs, or less where the code says so: compilers copy four halves as one number of
+// eight bytes, which lies at a multiple of 2.
+uint32_t Instrumenter::needed_alignment(llvm::Instruction& instruction, llvm::Type* type) const {
+    llvm::Type* scalar = type->getScalarType();
+    if (!scalar->isSized()) return 1;
+    const llvm::Align natural = layout_.getABITypeAlign(scalar);
+    const bool is_plain = llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction) && !instruction.isAtomic();
+    return uint32_t(
+        (is_plain ? std::min(natural, llvm::getLoadStoreAlignment(&instruction)) : natural).value());
+}
+
 void Instrumenter::watch_access(llvm::Instruction& instruction, const Target& target, llvm::Value* stored) {
     llvm::Value* pointer = instruction.getOperand(target.operand);
     const ObjectFinder::Found found = objects_.find(pointer);
@@ -142,8 +154,7 @@ void Instrumenter::watch_access(llvm::Instruction& instruction, const Target& ta
     site.is_atomic = instruction.isAtomic();
     site.element = element_kind(target.type);
     site.size_bytes = uint32_t(size);
-    llvm::Type* scalar = target.type->getScalarType();
-    site.align_bytes = scalar->isSized() ? uint32_t(layout_.getABITypeAlign(scalar).value()) : 1;
+    site.align_bytes = needed_alignment(instruction, target.type);
     b_.SetInsertPoint(&instruction);
     b_.SetCurrentDebugLocation(llvm::DebugLoc());
     llvm::Value* number = b_.getInt32(watcher_.add(std::move(site), found.object));
