@@ -65,6 +65,7 @@ conformance-metal: packages-metal mlx-metal ## Check the Metal device on a sampl
 
 conformance-all: ## The same on all of them, PyTorch's too (132 MiB more, hours)
 	@python3 tools/fetch.py torch-metal
+	@tools/build.sh release $(JOBS) metal_tests
 	@$(MAKE) --no-print-directory conformance-metal CONFORMANCE_FLAGS=--all
 
 $(VENV)/ready: tools/conformance/requirements.txt

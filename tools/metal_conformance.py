@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,11 @@ SOURCES_SAMPLE = 40
 TESTS_SAMPLE = 300
 # Tests that run once more with simdgroups as vectors. Large kernels take seconds to compile in that form.
 VECTOR_SAMPLE = 60
+# Kernels of each library that both executors run with made-up arguments, in a sampled run and in a whole one. For some no
+# arguments are found that leave nothing open; of a whole run at least so many kernels are compared.
+MADE_UP_SAMPLE, MADE_UP_ALL, MADE_UP_COMPARED = 10, 200, 500
+# Random programs of a small language that both executors run beside its interpreter, in a whole run.
+STRUCTURED_KERNELS = 10_000
 # Tests that run once more under checkers: what these find fails the test, but for defects that are known
 # (tests/metal_conformance/checked.cpp).
 WATCHED_SAMPLE = 60
@@ -139,15 +145,16 @@ def check_sources(program: Path, macro: str, sample: int, generator: random.Rand
                f"(of {len(kernels)}); {time.monotonic() - started:.0f} s")
 
 
-def list_tests(tests: Path, corpora: list[str]) -> list[str]:
-    listing = subprocess.run([tests, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout
+def list_tests(tests: Path, environment: dict) -> list[str]:
+    listing = subprocess.run([tests, "--gtest_list_tests"], check=True, capture_output=True, text=True,
+                             env={**os.environ, **environment}).stdout
     names, suite = [], ""
     for line in listing.splitlines():
         if line.startswith("  "):
             names.append(suite + line.strip().split("  #")[0])
         elif line.endswith("."):
             suite = line
-    return [name for name in names if name.split(".")[0] in corpora]
+    return names
 
 
 def run_tests(tests: Path, names: list[str], environment: dict, scratch: Path, index: int) -> dict:
@@ -167,35 +174,83 @@ def run_tests(tests: Path, names: list[str], environment: dict, scratch: Path, i
             "report": json.loads(report.read_text()) if report.is_file() else None}
 
 
+def run_shards(tests: Path, names: list[str], environment: dict):
+    """(what run_tests gives, the tests it ran) of each of some processes that share the tests."""
+    workers = len(os.sched_getaffinity(0))
+    shards = [shard for i in range(workers * 4) if (shard := names[i::workers * 4])]
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(workers) as pool:
+        jobs = [pool.submit(run_tests, tests, shard, environment, Path(scratch), i) for i, shard in enumerate(shards)]
+        for job, shard in zip(jobs, shards):
+            yield job.result(), shard
+
+
+def tests_that_ended(done: dict, shard: list[str]) -> list[dict]:
+    """What a process of run_shards says of its tests, which is nothing if it crashed. Prints what went wrong."""
+    if done["report"] is None:
+        print(f"conformance: a process of {len(shard)} tests ended with {done['code']}:\n{done['output'][-3000:]}")
+        return []
+    if done["code"] != 0:
+        print(done["output"][-6000:])
+    return [test for suite in done["report"]["testsuites"] for test in suite["testsuite"]]
+
+
 def check_tests(tests: Path, corpora: list[str], how: str, sample: int, generator: random.Random, counts: Counts) -> None:
     """`how`: on which executor, or "checked"."""
     started = time.monotonic()
     environment = {"INGOT_CHECK_RUNS": "default"} if how == "checked" else {"INGOT_EXECUTOR": how}
-    every = [name for name in list_tests(tests, corpora)
-             if how != "checked" or ".".join(name.split(".")[:2]) in WATCHED]
+    every = [name for name in list_tests(tests, {}) if name.split(".")[0] in corpora
+             and (how != "checked" or ".".join(name.split(".")[:2]) in WATCHED)]
     names = every if sample == 0 or sample >= len(every) else sorted(generator.sample(every, sample))
-    workers = len(os.sched_getaffinity(0))
-    shards = [names[i::workers * 4] for i in range(workers * 4)]
     passed, failed, kernels = 0, 0, {}
-    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(run_tests, tests, shard, environment, Path(scratch), i) for i, shard in enumerate(shards) if shard]
-        for job, shard in zip(jobs, [s for s in shards if s]):
-            done = job.result()
-            if done["report"] is None:
-                failed += len(shard)
-                print(f"conformance: a process of {len(shard)} tests ended with {done['code']}:\n{done['output'][-3000:]}")
-                continue
-            if done["code"] != 0:
-                print(done["output"][-6000:])
-            for suite in done["report"]["testsuites"]:
-                corpus = suite["name"].split(".")[0]
-                for test in suite["testsuite"]:
-                    failed += bool(test.get("failures"))
-                    passed += not test.get("failures")
-                    kernels.setdefault(corpus, set()).update(test.get("kernels", "").split())
+    for done, shard in run_shards(tests, names, environment):
+        ended = tests_that_ended(done, shard)
+        failed += len(shard) - len(ended)
+        for test in ended:
+            failed += bool(test.get("failures"))
+            passed += not test.get("failures")
+            kernels.setdefault(test["classname"].split(".")[0], set()).update(test.get("kernels", "").split())
     ran = ", ".join(f"{len(kernels[corpus])} of {corpus}" for corpus in sorted(kernels))
     counts.add(passed, failed, f"{how}: {passed} of {len(names)} tests passed (of {len(every)}), kernels run: {ran}; "
                                f"{time.monotonic() - started:.0f} s")
+
+
+def check_made_up(tests: Path, count: int, least: int, seed: int, counts: Counts) -> None:
+    """Kernels of the libraries with made-up arguments, on fibers and as vectors (tests/metal_conformance/made_up.h)."""
+    started = time.monotonic()
+    environment = {"INGOT_MADE_UP": str(count), "INGOT_MADE_UP_SEED": str(seed)}
+    names = [name for name in list_tests(tests, environment) if name.startswith("madeup.")]
+    outcomes = Counter()
+    for done, shard in run_shards(tests, names, environment):
+        ended = tests_that_ended(done, shard)
+        outcomes["FAILED"] += len(shard) - len(ended)
+        for test in ended:
+            outcomes["FAILED" if test.get("failures") else test["result"]] += 1
+    compared, failed = outcomes["COMPLETED"], outcomes["FAILED"]
+    if compared < least:
+        failed += 1
+        print(f"conformance: only {compared} kernels were compared, at least {least} have to be")
+    counts.add(compared, failed, f"made-up arguments: {compared} of {len(names)} kernels do the same on both executors, "
+                                 f"{outcomes['SKIPPED']} left out; {time.monotonic() - started:.0f} s")
+
+
+def check_structured(tests: Path, count: int, seed: int, counts: Counts) -> None:
+    started = time.monotonic()
+    test = "StructuredKernels.RandomOnesAreThoseOfTheInterpreter"
+    workers = len(os.sched_getaffinity(0))
+    share = count // (workers * 4)
+
+    def run_share(index):
+        environment = {"INGOT_STRUCTURED_KERNELS": str(share), "INGOT_STRUCTURED_SEED": str(seed % 1_000_000 + index * share)}
+        return subprocess.run([tests, f"--gtest_filter={test}", "--gtest_brief=1"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, env={**os.environ, **environment})
+
+    with ThreadPoolExecutor(workers) as pool:
+        runs = list(pool.map(run_share, range(workers * 4)))
+    failures = [run.stdout[-3000:] + run.stderr[-1000:] for run in runs if run.returncode != 0]
+    print("\n".join(failures) + "\n" if failures else "", end="")
+    counts.add(len(runs) - len(failures), len(failures),
+               f"{share * len(runs)} random programs on both executors, {len(failures)} of {len(runs)} shares failed; "
+               f"{time.monotonic() - started:.0f} s")
 
 
 def main() -> int:
@@ -226,6 +281,10 @@ def main() -> int:
     once = [corpus for corpus in corpora if corpus not in ("mlxsource", "both")]
     check_tests(arguments.tests, once, "vector", 0 if arguments.all else VECTOR_SAMPLE, generator, counts)
     check_tests(arguments.tests, corpora, "checked", 0 if arguments.all else WATCHED_SAMPLE, generator, counts)
+    check_made_up(arguments.tests, MADE_UP_ALL if arguments.all else MADE_UP_SAMPLE, MADE_UP_COMPARED if arguments.all else 0,
+                  seed, counts)
+    if arguments.all:
+        check_structured(arguments.tests.with_name("metal_tests"), STRUCTURED_KERNELS, seed, counts)
     print(f"{counts.passed} passed, {counts.failed} failed")
     return 1 if counts.failed or not counts.passed else 0
 

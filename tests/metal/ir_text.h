@@ -38,4 +38,12 @@ inline std::string kernel_ir(int num_buffers, const std::vector<std::string>& ki
            nodes + "!" + std::to_string(next_node) + " = !{" + arguments + "}\n";
 }
 
+// For `extra`: a function that calls itself, i32 @fib(i32) with fib(0) = 0, fib(1) = 1.
+inline constexpr const char* kFibonacci =
+    "define internal i32 @fib(i32 %n) {\n"
+    "%small = icmp ult i32 %n, 2\nbr i1 %small, label %done, label %more\n"
+    "done:\nret i32 %n\n"
+    "more:\n%n1 = sub i32 %n, 1\n%n2 = sub i32 %n, 2\n"
+    "%a = call i32 @fib(i32 %n1)\n%b = call i32 @fib(i32 %n2)\n%s = add i32 %a, %b\nret i32 %s\n}\n";
+
 }  // namespace ingot::metal::testing

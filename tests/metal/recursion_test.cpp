@@ -15,18 +15,12 @@ const char* const kPrologue =
     "%p = getelementptr i32, ptr addrspace(1) %b0, i64 %i\n";
 
 TEST(Recursion, EachThreadComputesItsFibonacciNumber) {
-    const char* const fibonacci =
-        "define internal i32 @fib(i32 %n) {\n"
-        "%small = icmp ult i32 %n, 2\nbr i1 %small, label %done, label %more\n"
-        "done:\nret i32 %n\n"
-        "more:\n%n1 = sub i32 %n, 1\n%n2 = sub i32 %n, 2\n"
-        "%a = call i32 @fib(i32 %n1)\n%b = call i32 @fib(i32 %n2)\n%s = add i32 %a, %b\nret i32 %s\n}\n";
     const auto kernel =
         text_kernel(kernel_ir(1, {"thread_position_in_grid"},
                               std::string(kPrologue) + "%n = urem i32 %thread_position_in_grid, 16\n"
                                                        "%r = call i32 @fib(i32 %n)\n"
                                                        "store i32 %r, ptr addrspace(1) %p, align 4\nret void",
-                              fibonacci));
+                              kFibonacci));
     std::vector<uint32_t> out(kRecursiveThreads, 12345);
     const auto report =
         Dispatch(kernel).buffer(0, out).threads_of_grid({kRecursiveThreads, 1, 1}, {32, 1, 1});

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "metal_conformance/corpora.h"
+#include "metal_conformance/made_up.h"
 #include "metal_conformance/mlx_source_list.h"
 #include "metal_conformance/tables.h"
 
@@ -144,5 +145,6 @@ int main(int argc, char** argv) {
     register_cases(*ggml, ggml_cases);
     const Cases beside_ggml = beside_ggml_cases();
     register_cases(*ggml, beside_ggml, "beside");
+    register_made_up_tests();
     return RUN_ALL_TESTS();
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "base/result.h"
 #include "metal/exec/kernel.h"
@@ -16,7 +15,6 @@ class Executor {
   public:
     virtual ~Executor() = default;
 
-    virtual std::string_view name() const = 0;
     // Blocks until every threadgroup ran, or the first fault or the deadline. An Error is a launch that can't
     // be served (sizes beyond the limits); what the kernel did wrong is in the report.
     virtual Result<LaunchReport> run(const Kernel& kernel, const Launch& launch) = 0;

@@ -118,18 +118,12 @@ TEST(Counter, LinesShowHowFarLanesAreApart) {
 // Such functions aren't inlined. fib(n) calls itself fib(n + 1) - 1 times in pairs, with two subtractions and
 // an addition each time.
 TEST(Counter, FunctionsThatCallThemselvesCount) {
-    const char* const fibonacci =
-        "define internal i32 @fib(i32 %n) {\n"
-        "%small = icmp ult i32 %n, 2\nbr i1 %small, label %done, label %more\n"
-        "done:\nret i32 %n\n"
-        "more:\n%n1 = sub i32 %n, 1\n%n2 = sub i32 %n, 2\n"
-        "%a = call i32 @fib(i32 %n1)\n%b = call i32 @fib(i32 %n2)\n%s = add i32 %a, %b\nret i32 %s\n}\n";
     const std::string ir = metal::testing::kernel_ir(1, {"thread_position_in_grid"},
                                                      "%i = zext i32 %thread_position_in_grid to i64\n"
                                                      "%p = getelementptr i32, ptr addrspace(1) %b0, i64 %i\n"
                                                      "%r = call i32 @fib(i32 %thread_position_in_grid)\n"
                                                      "store i32 %r, ptr addrspace(1) %p, align 4\nret void",
-                                                     fibonacci);
+                                                     metal::testing::kFibonacci);
     metal::CompileOptions options;
     options.instrument = true;
     const auto kernel = metal::testing::text_kernel(ir, options);

@@ -353,7 +353,6 @@ Result<void> check_launch(const Kernel& kernel, const Launch& launch) {
 
 class FiberExecutor final : public Executor {
   public:
-    std::string_view name() const override { return "fibers"; }
     Result<LaunchReport> run(const Kernel& kernel, const Launch& launch) override;
 
   private:

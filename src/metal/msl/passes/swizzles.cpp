@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "metal/msl/passes/passes.h"
@@ -68,20 +69,24 @@ bool is_increment(const Token& token) {
     return token.is("++") || token.is("--");
 }
 
-// How many elements a member names that are elements of a vector; 0 if they are none.
-size_t component_count(std::string_view name) {
-    if (name.size() == 1)
-        return kComponentNames[0].find(name) != std::string_view::npos ||
-                       kComponentNames[1].find(name) != std::string_view::npos
-                   ? 1
-                   : 0;
-    return swizzle_indices(name).empty() ? 0 : name.size();
+// "z" -> 2; nullopt if it is no component.
+std::optional<size_t> component_index(std::string_view name) {
+    if (name.size() != 1) return std::nullopt;
+    for (const std::string_view components : kComponentNames) {
+        const size_t index = components.find(name);
+        if (index != std::string_view::npos) return index;
+    }
+    return std::nullopt;
+}
+
+bool names_components(std::string_view name) {
+    return component_index(name).has_value() || !swizzle_indices(name).empty();
 }
 
 // Behind the .x, .xy and [i] that stand at a place.
 size_t behind_elements(const Tokens& tokens, size_t i) {
     while (true) {
-        const bool is_member = tokens[i].is(".") && component_count(tokens[i + 1].text) != 0;
+        const bool is_member = tokens[i].is(".") && names_components(tokens[i + 1].text);
         if (is_member && !tokens[i + 2].is("(")) {
             i += 2;
         } else if (tokens[i].is("[")) {
@@ -196,12 +201,10 @@ void rewrite_swizzles(const Source& source, Edits& edits) {
         edits.replace(i + 1, fmt::format("template {}<{}>()", writes ? "swizzle_ref" : "swizzle", indices));
         // What is to be written has elements, v.xyz[2], but no member z. (A class's own member may have.)
         const Token& element = tokens[i + 3];
-        if (!writes || !tokens[i + 2].is(".") || component_count(element.text) != 1) continue;
-        if (members.contains(name.text)) continue;
-        size_t index = kComponentNames[0].find(element.text);
-        if (index == std::string_view::npos) index = kComponentNames[1].find(element.text);
+        const std::optional<size_t> index = component_index(element.text);
+        if (!writes || !tokens[i + 2].is(".") || !index || members.contains(name.text)) continue;
         edits.erase(i + 2);
-        edits.replace(i + 3, fmt::format("[{}]", index));
+        edits.replace(i + 3, fmt::format("[{}]", *index));
     }
 }
 
