@@ -38,43 +38,36 @@ const T& any_of(const T (&values)[kSize], Random& random) {
     return values[random() % kSize];
 }
 
-// What a buffer of an argument's type holds, by the name in the library's reflection.
+// What a buffer of an argument's type holds, by the type's name. Also of types as PyTorch's sources spell
+// them: decltype(... declval<float>() ...).
 Type element_type(const Argument& argument) {
-    static constexpr std::pair<std::string_view, Type> kNames[] = {{"float", Type::kF32},
-                                                                   {"half", Type::kF16},
-                                                                   {"bfloat", Type::kBf16},
-                                                                   {"char", Type::kI8},
-                                                                   {"uchar", Type::kU8},
-                                                                   {"short", Type::kI16},
-                                                                   {"ushort", Type::kU16},
-                                                                   {"int", Type::kI32},
-                                                                   {"uint", Type::kU32},
-                                                                   {"long", Type::kI64},
-                                                                   {"ulong", Type::kU64},
-                                                                   {"bool", Type::kBool},
-                                                                   {"float2", Type::kF32},
-                                                                   {"float4", Type::kF32},
-                                                                   {"half2", Type::kF16},
-                                                                   {"half4", Type::kF16},
-                                                                   {"bfloat2", Type::kBf16},
-                                                                   {"bfloat4", Type::kBf16},
-                                                                   {"complex_t<float>", Type::kF32},
-                                                                   {"complex_t<half>", Type::kF16}};
+    static constexpr std::pair<std::string_view, Type> kNames[] = {
+        {"char", Type::kI8},    {"uchar", Type::kU8},  {"short", Type::kI16},
+        {"ushort", Type::kU16}, {"int", Type::kI32},   {"uint", Type::kU32},
+        {"long", Type::kI64},   {"ulong", Type::kU64}, {"bool", Type::kBool}};
     for (const auto& [name, type] : kNames) {
         if (argument.type_name == name) return type;
     }
+    const auto names = [&](const char* part) { return argument.type_name.find(part) != std::string::npos; };
+    if (names("bfloat")) return Type::kBf16;
+    if (names("half")) return Type::kF16;
+    if (names("float")) return Type::kF32;
     return Type::kI32;  // structs: whatever numbers they are made of
 }
 
 // Numbers that are sizes, strides or indices as likely as not stay small.
 Array contents(const Argument& argument, Random& random) {
     static constexpr int kSizes[] = {0, 1, 1, 2, 2, 3, 4, 8, 16, 32, 64};
+    // PyTorch passes codes of types in vectors, and a code without a type gives a variable no value.
+    static constexpr int kSmall[] = {0, 1, 2, 3, 4};
+    const bool codes = argument.type_name.starts_with("uint") && argument.type_name != "uint";
     const Type type = element_type(argument);
     const bool few = argument.in_constant_space || argument.reference_size_bytes != 0;
     Array array(type, (few ? 4096 : kBufferBytes) / size_bytes(type));
     const bool any_bits = !few && size_bytes(type) <= 4 && random() % 2 == 0;
     const uint32_t limit = 1u << random() % 4;  // of what large buffers of integers hold
-    const int same = random() % 2 == 0 ? any_of(kSizes, random) : -1;
+    const auto size = [&] { return codes ? any_of(kSmall, random) : any_of(kSizes, random); };
+    const int same = random() % 2 == 0 ? size() : -1;
     for (size_t i = 0; i < array.size(); ++i) {
         const uint32_t bits = random();
         if (is_float(type)) {
@@ -82,7 +75,7 @@ Array contents(const Argument& argument, Random& random) {
         } else if (type == Type::kBool) {
             array.set(i, bits & 1);
         } else if (few) {
-            array.set(i, same >= 0 ? same : any_of(kSizes, random));
+            array.set(i, same >= 0 ? same : size());
         } else {
             array.set(i, any_bits ? bits >> (32 - 8 * size_bytes(type)) : bits % limit);
         }
