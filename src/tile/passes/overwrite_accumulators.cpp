@@ -44,7 +44,7 @@ class Overwriting {
             });
             if (uses.empty()) continue;
             // Unsure where it is no product: then this was no accumulator.
-            const Stmt& use = k_[uses[0]];
+            const Stmt use = k_[uses[0]];  // a copy: what is appended below moves statements
             if (use.op != StmtOp::kGemm || use.clear || use.regions[0] != fill.regions[0]) return false;
             const std::string why = why_not(fill, uses, out[i]);
             if (!why.empty()) {
