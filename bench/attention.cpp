@@ -27,19 +27,19 @@ void attend(benchmark::State& state, Isa isa, uint32_t tokens, uint32_t cells) {
         seen += spans.back().end;
     }
     AttentionArgs args{.q = q.data(),
-                             .q_stride = width,
-                             .k = k.data(),
-                             .v = v.data(),
-                             .format = kv::Format::kF16,
-                             .cell_bytes = kv::row_bytes(kv::Format::kF16, kKvHeads * kHeadDim),
-                             .out = out.data(),
-                             .out_stride = width,
-                             .num_tokens = tokens,
-                             .num_heads = kHeads,
-                             .num_kv_heads = kKvHeads,
-                             .head_dim = kHeadDim,
-                             .scale = 0.125f,
-                             .spans = spans.data()};
+                       .q_stride = width,
+                       .k = k.data(),
+                       .v = v.data(),
+                       .format = kv::Format::kF16,
+                       .cell_bytes = kv::row_bytes(kv::Format::kF16, kKvHeads * kHeadDim),
+                       .out = out.data(),
+                       .out_stride = width,
+                       .num_tokens = tokens,
+                       .num_heads = kHeads,
+                       .num_kv_heads = kKvHeads,
+                       .head_dim = kHeadDim,
+                       .scale = 0.125f,
+                       .spans = spans.data()};
     std::vector<std::byte> workspace(
         attention_workspace_bytes(tokens, kHeads, kKvHeads, kHeadDim, cells, pool.num_threads()) + 64);
     auto* aligned = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64) % 64;

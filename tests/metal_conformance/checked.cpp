@@ -33,6 +33,8 @@ constexpr KnownDefect kDefects[] = {
     // MLX: simdgroups at the edge take another copy of the loop than those inside, each with barriers of its
     // own.
     {"steel_gemm_fused_nax_", FindingKind::kDifferentBarriers},
+    {"steel_gemm_splitk_nax_", FindingKind::kDifferentBarriers},
+    {"steel_segmented_mm_nax_", FindingKind::kDifferentBarriers},
     {"*qmm_t_nax_", FindingKind::kDifferentBarriers},
     {"*gather_qmm_rhs_nax_", FindingKind::kDifferentBarriers},
     // MLX's apply_epilogue_safe looks at the columns of what it adds, not at the rows: those past the last

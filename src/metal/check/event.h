@@ -154,6 +154,8 @@ class Listener {
     virtual void join(const Listener&) {}
     // Whether accesses of an object, inside of it and at the alignment that they need, needn't be told.
     virtual bool is_quiet(const MemoryObject& object) const { return object.space == MemorySpace::kPrivate; }
+    // Likewise, where a place of the code accesses one offset only: how often it runs says all.
+    virtual bool is_quiet_where_fixed(const MemoryObject& object) const { return is_quiet(object); }
     // Whose turn it is, instead of access(), where this listener alone hears of an object: it is called with
     // the listener itself, for accesses of one size inside of buffers and threadgroup memory.
     virtual decltype(Ear::hear) ear() const { return nullptr; }

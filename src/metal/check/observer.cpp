@@ -1,7 +1,6 @@
 #include "metal/check/observer.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace ingot::metal::check {
 namespace {
@@ -23,9 +22,12 @@ void Observer::begin() {
     block_counts_.assign(num_blocks_ * launch_.group_threads.count(), 0);
     quiet_.assign(objects.size(), {});
     hearers_.assign(objects.size(), {});
+    fixed_hearers_.assign(objects.size(), {});
     for (size_t i = 0; i < objects.size(); ++i) {
-        std::ranges::copy_if(listeners_, std::back_inserter(hearers_[i]),
-                             [&](const Listener* listener) { return !listener->is_quiet(objects[i]); });
+        for (Listener* listener : listeners_) {
+            if (!listener->is_quiet(objects[i])) hearers_[i].push_back(listener);
+            if (!listener->is_quiet_where_fixed(objects[i])) fixed_hearers_[i].push_back(listener);
+        }
     }
     splits_ = !listeners_.empty() && std::ranges::all_of(listeners_, [](const Listener* listener) {
         return listener->fork() != nullptr;
@@ -111,8 +113,10 @@ void Observer::settle_quiet_ranges() {
     for (size_t i = 0; i < quiet_.size(); ++i) {
         const Region& region = regions_[i].object.kind == ObjectKind::kSomeThreadgroup ? arena_ : regions_[i];
         // Where the code doesn't say which buffer it means, there is no one range.
-        if (hearers_[i].empty() && region.object.kind != ObjectKind::kSomeBuffer)
-            quiet_[i] = {.begin = region.begin, .size_bytes = region.size_bytes};
+        if (region.object.kind == ObjectKind::kSomeBuffer) continue;
+        quiet_[i] = {.begin = region.begin,
+                     .size_bytes = hearers_[i].empty() ? region.size_bytes : 0,
+                     .fixed_bytes = fixed_hearers_[i].empty() ? region.size_bytes : 0};
     }
 }
 
@@ -127,7 +131,7 @@ void Observer::settle_ears() {
         const bool named = kind == ObjectKind::kBuffer || kind == ObjectKind::kThreadgroupSlot ||
                            kind == ObjectKind::kThreadgroupVariable || kind == ObjectKind::kSomeThreadgroup;
         const Region& region = kind == ObjectKind::kSomeThreadgroup ? arena_ : regions_[site.object];
-        const std::vector<Listener*>& hearers = hearers_[site.object];
+        const std::vector<Listener*>& hearers = hearers_of(site);
         if (!named || hearers.empty() || site.kind == SiteKind::kCopy || site.size_bytes == 0 ||
             region.size_bytes < site.size_bytes)
             continue;
@@ -242,7 +246,7 @@ bool Observer::access(const fibers::Lane& lane, const RawAccess& raw) {
                         address - region->begin <= region->size_bytes - raw.size_bytes;
     // Copies are of any size, which counters must hear of.
     const bool is_right = inside && (address & (site.align_bytes - 1)) == 0 && site.kind != SiteKind::kCopy;
-    const std::vector<Listener*>& hearers = is_right ? hearers_[site.object] : listeners_;
+    const std::vector<Listener*>& hearers = is_right ? hearers_of(site) : listeners_;
     if (hearers.empty() || region == &stacks_) return true;
     const Site* seen = &site;
     if (region == &arena_ && site.space != MemorySpace::kThreadgroup) {

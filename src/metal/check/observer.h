@@ -59,6 +59,9 @@ class Observer final : public Monitor {
     void settle_quiet_ranges();
     void settle_ears();
     void tell(const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t low, uint64_t high);
+    const std::vector<Listener*>& hearers_of(const Site& site) const {
+        return (site.is_fixed ? fixed_hearers_ : hearers_)[site.object];
+    }
     const Region* region_of(const RawAccess& access, const MemoryObject& object);
     const Region* buffer_around(uint64_t address, uint64_t size_bytes) const;
 
@@ -76,8 +79,8 @@ class Observer final : public Monitor {
     std::vector<uint32_t> last_calls_;  // where each of them called something last
     std::vector<uint64_t> block_counts_;
     std::vector<fibers::QuietRange> quiet_;  // of the kernel's objects, by index
-    // Likewise, who hears of accesses that are as they should be.
-    std::vector<std::vector<Listener*>> hearers_;
+    // Likewise, who hears of accesses that are as they should be; of those at one offset only.
+    std::vector<std::vector<Listener*>> hearers_, fixed_hearers_;
     uint32_t num_blocks_ = 0;
     std::vector<Ear> ears_by_site_;
     std::vector<Usual> usual_;  // by site

@@ -26,6 +26,13 @@ bool is_global(const Site& site) {
     return site.space == MemorySpace::kDevice || site.space == MemorySpace::kConstant;
 }
 
+// Whether all accesses of a place are one, inside of its buffer and aligned: of others each is told.
+bool is_right_and_fixed(const Site& site, const check::Region& region) {
+    return site.is_fixed && site.size_bytes <= region.size_bytes &&
+           site.fixed_offset <= region.size_bytes - site.size_bytes &&
+           (region.begin + site.fixed_offset) % site.align_bytes == 0;
+}
+
 void add(MemoryCounts& to, const MemoryCounts& from) {
     to.bytes_read += from.bytes_read;
     to.bytes_written += from.bytes_written;
@@ -70,7 +77,8 @@ void Counter::launch_begins(const check::LaunchEvent& event) {
                       .size_bytes = site.size_bytes,
                       .block = site.block,
                       .reads = site.reads,
-                      .writes = site.writes};
+                      .writes = site.writes,
+                      .is_fixed = is_right_and_fixed(site, region)};
     }
     buffers_.clear();
     by_slot_ = {};
@@ -130,6 +138,7 @@ Counter::Buffer& Counter::buffer_of(const check::Region& region) {
 // The usual access of a buffer.
 void Counter::hear(const fibers::Lane& lane, uint32_t site, uint64_t address) {
     Place& place = places_[site];
+    if (place.is_fixed) return;
     const uint64_t offset = address - place.begin;
     const uint64_t runs = lane.group->block_counts[size_t{lane.thread} * num_blocks_ + place.block];
     add_lines(site, lane.simdgroup_index, runs - 1, place.begin, offset, place.size_bytes);
@@ -141,7 +150,7 @@ void Counter::hear(const fibers::Lane& lane, uint32_t site, uint64_t address) {
 
 void Counter::access(const check::Access& access) {
     const Site& site = *access.site;
-    if (site.space == MemorySpace::kPrivate) return;
+    if (site.space == MemorySpace::kPrivate || places_[access.site_number].is_fixed) return;
     if (!access.inside) {
         std::vector<uint32_t>& by_thread = misses_[access.site_number];
         by_thread.resize(num_threads_);
@@ -296,6 +305,20 @@ void Counter::sum_up(uint32_t number, const Runs& runs) {
     }
 }
 
+void Counter::sum_up_fixed(uint32_t number, const Runs& runs) {
+    const Place& place = places_[number];
+    if (!place.is_fixed || runs.threads == 0) return;
+    const uint64_t begin = kernel_->instrumentation.sites[number].fixed_offset,
+                   last = begin + place.size_bytes - 1;
+    counts_.sites[number].lines = runs.simdgroups * (last / kLineBytes - begin / kLineBytes + 1);
+    Buffer& buffer = buffer_of(*place.region);
+    const uint64_t bytes = runs.threads * place.size_bytes;
+    if (place.reads) buffer.counts.bytes_read += bytes;
+    if (place.writes) buffer.counts.bytes_written += bytes;
+    if (place.reads) buffer.read.add(begin, place.size_bytes);
+    if (place.writes) buffer.written.add(begin, place.size_bytes);
+}
+
 void Counter::launch_ends() {
     const Instrumentation& table = kernel_->instrumentation;
     for (const Runs& runs : blocks_) counts_.blocks.push_back(runs.threads);
@@ -306,6 +329,7 @@ void Counter::launch_ends() {
         Runs runs = blocks_[table.sites[i].block];
         runs.subtract(missed_[i]);
         sum_up(i, runs);
+        sum_up_fixed(i, runs);
     }
     // A lane loads and stores two elements of a matrix, each at a place of its own.
     for (uint64_t* count : {&counts_.matrix_loads_device, &counts_.matrix_loads_threadgroup,

@@ -89,6 +89,10 @@ class Counter final : public check::Listener {
     bool is_quiet(const MemoryObject& object) const override {
         return object.space == MemorySpace::kThreadgroup || object.space == MemorySpace::kPrivate;
     }
+    // And what a place accesses whose offset never changes.
+    bool is_quiet_where_fixed(const MemoryObject& object) const override {
+        return is_quiet(object) || object.kind == ObjectKind::kBuffer;
+    }
     bool hears_calls() const override { return false; }
     decltype(Ear::hear) ear() const override {
         return [](void* self, const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t, uint64_t) {
@@ -127,6 +131,7 @@ class Counter final : public check::Listener {
         uint64_t begin = 0;                     // of the region
         uint32_t size_bytes = 0, block = 0;
         bool reads = false, writes = false;
+        bool is_fixed = false;     // counted by its block alone
         uint64_t times_heard = 0;  // by the running group, by ear
         SimdgroupLines lines{};    // likewise, in any way
     };
@@ -139,6 +144,7 @@ class Counter final : public check::Listener {
     Runs runs_of(std::span<const uint64_t> counts, uint32_t block, const std::vector<uint32_t>& less) const;
     void add_runs(std::span<const uint64_t> counts);
     void sum_up(uint32_t site, const Runs& runs);
+    void sum_up_fixed(uint32_t site, const Runs& runs);
 
     const Kernel* kernel_ = nullptr;
     Counts counts_;

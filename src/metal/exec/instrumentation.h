@@ -63,6 +63,9 @@ struct Site {
     bool reads = false, writes = false, is_atomic = false;
     uint32_t size_bytes = 0;   // 0: varies
     uint32_t align_bytes = 1;  // what the element needs
+    // Of a buffer: all accesses of the place are the same one, at that offset.
+    bool is_fixed = false;
+    uint64_t fixed_offset = 0;
     uint32_t object = 0;       // index
     uint32_t block = 0;        // the block of code that it stands in, as they are counted
     uint32_t line = 0;         // 0: not known, as in compiled libraries

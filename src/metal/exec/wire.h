@@ -170,10 +170,10 @@ void fields(Archive& archive, MemoryObject& object) {
 }
 template <typename Archive>
 void fields(Archive& archive, Site& site) {
-    auto& [kind, space, element, reads, writes, is_atomic, size, align, object, block, line, caller_line,
-           instruction, file, caller_file, function] = site;
-    archive(kind, space, element, reads, writes, is_atomic, size, align, object, block, line, caller_line,
-            instruction, file, caller_file, function);
+    auto& [kind, space, element, reads, writes, is_atomic, size, align, is_fixed, fixed_offset, object, block,
+           line, caller_line, instruction, file, caller_file, function] = site;
+    archive(kind, space, element, reads, writes, is_atomic, size, align, is_fixed, fixed_offset, object,
+            block, line, caller_line, instruction, file, caller_file, function);
 }
 template <typename Archive>
 void fields(Archive& archive, BlockArithmetic& arithmetic) {

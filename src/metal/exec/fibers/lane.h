@@ -60,6 +60,7 @@ struct alignas(64) Simdgroup {
 // Memory in which accesses, at the alignment that they need, aren't told to who watches.
 struct QuietRange {
     uint64_t begin = 0, size_bytes = 0;
+    uint64_t fixed_bytes = 0;  // likewise, for places of the code that access one offset only
 };
 
 struct Group {

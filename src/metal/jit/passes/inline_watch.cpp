@@ -4,6 +4,7 @@
 // on whole blocks: a branch at each access would tear batches of matrices apart, and keep the optimiser from
 // its work.
 #include <map>
+#include <tuple>
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -36,7 +37,7 @@ class WatchInliner {
 
     void expand_access(llvm::CallInst& call, unsigned num_site);
     void expand_call(llvm::CallInst& call);
-    Range range_of(const MemoryObject& object, uint32_t index, uint64_t size_bytes, llvm::Value* base);
+    Range range_of(const Site& site, llvm::Value* base);
     llvm::Value* field(llvm::Type* type, llvm::Value* record, uint64_t offset) {
         return start_.CreateLoad(type, start_.CreateConstInBoundsGEP1_64(start_.getInt8Ty(), record, offset));
     }
@@ -45,7 +46,7 @@ class WatchInliner {
     const Instrumentation& table_;
     llvm::IRBuilder<> start_, b_;  // where the kernel starts; at the call at hand
     llvm::Value *quiet_ = nullptr, *hears_calls_ = nullptr;
-    std::map<std::pair<uint32_t, uint64_t>, Range> ranges_;  // by object and size
+    std::map<std::tuple<uint32_t, bool, uint64_t>, Range> ranges_;  // by object, is_fixed and size
     llvm::MDNode* rarely_;
 };
 
@@ -63,21 +64,23 @@ WatchInliner::WatchInliner(llvm::Function& entry, const Instrumentation& table)
     start_.SetInsertPoint(llvm::cast<llvm::Instruction>(hears_calls_));
 }
 
-WatchInliner::Range WatchInliner::range_of(const MemoryObject& object, uint32_t index, uint64_t size_bytes,
-                                           llvm::Value* base) {
+WatchInliner::Range WatchInliner::range_of(const Site& site, llvm::Value* base) {
+    const MemoryObject& object = table_.objects[site.object];
+    const uint64_t size_bytes = site.size_bytes;
     // Who listens never hears of private memory unless it is missed.
     if (object.space == MemorySpace::kPrivate) {
         const uint64_t count = object.size_bytes >= size_bytes ? object.size_bytes - size_bytes + 1 : 0;
         return {b_.CreatePtrToInt(base, b_.getInt64Ty()), b_.getInt64(count)};
     }
-    Range& known = ranges_[{index, size_bytes}];
+    Range& known = ranges_[{site.object, site.is_fixed, size_bytes}];
     if (known.begin == nullptr) {
-        const uint64_t at = index * sizeof(QuietRange);
+        const uint64_t at = site.object * sizeof(QuietRange);
+        const uint64_t bytes =
+            site.is_fixed ? offsetof(QuietRange, fixed_bytes) : offsetof(QuietRange, size_bytes);
         known.begin = field(start_.getInt64Ty(), quiet_, at + offsetof(QuietRange, begin));
-        known.count = start_.CreateBinaryIntrinsic(
-            llvm::Intrinsic::usub_sat,
-            field(start_.getInt64Ty(), quiet_, at + offsetof(QuietRange, size_bytes)),
-            start_.getInt64(size_bytes - 1));
+        known.count = start_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat,
+                                                   field(start_.getInt64Ty(), quiet_, at + bytes),
+                                                   start_.getInt64(size_bytes - 1));
     }
     if (object.kind != ObjectKind::kProgramConstant) return known;
     return {b_.CreatePtrToInt(base, b_.getInt64Ty()), known.count};
@@ -91,7 +94,7 @@ void WatchInliner::expand_access(llvm::CallInst& call, unsigned num_site) {
     b_.SetInsertPoint(&call);
     llvm::Value* address = call.getArgOperand(1);
     llvm::Value* number = b_.CreatePtrToInt(address, b_.getInt64Ty());
-    const Range range = range_of(object, site.object, site.size_bytes, call.getArgOperand(2));
+    const Range range = range_of(site, call.getArgOperand(2));
     llvm::Value* told = b_.CreateICmpUGE(b_.CreateSub(number, range.begin), range.count);
     if (site.align_bytes > 1) {
         llvm::Value* rest = b_.CreateAnd(number, site.align_bytes - 1);

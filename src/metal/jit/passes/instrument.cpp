@@ -82,6 +82,7 @@ class Instrumenter {
     bool is_safe(const llvm::Instruction& instruction, const MemoryObject& object, const llvm::Value* pointer,
                  uint64_t size_bytes) const;
     uint32_t needed_alignment(llvm::Instruction& instruction, llvm::Type* type) const;
+    void set_fixed_offset(Site& site, const MemoryObject& object, const llvm::Value* pointer) const;
     std::vector<llvm::BasicBlock*> number_blocks();
     llvm::Instruction* row_of_counts(llvm::Function& function, uint64_t num_blocks);
     void count_blocks();
@@ -139,6 +140,17 @@ uint32_t Instrumenter::needed_alignment(llvm::Instruction& instruction, llvm::Ty
         (is_plain ? std::min(natural, llvm::getLoadStoreAlignment(&instruction)) : natural).value());
 }
 
+// "constant uint& size", "params.count": an argument with a constant behind it.
+void Instrumenter::set_fixed_offset(Site& site, const MemoryObject& object,
+                                    const llvm::Value* pointer) const {
+    if (object.kind != ObjectKind::kBuffer) return;
+    llvm::APInt offset(layout_.getIndexTypeSizeInBits(pointer->getType()), 0);
+    const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout_, offset, true);
+    if (!llvm::isa<llvm::CallInst>(base) || offset.isNegative()) return;
+    site.is_fixed = true;
+    site.fixed_offset = offset.getZExtValue();
+}
+
 void Instrumenter::watch_access(llvm::Instruction& instruction, const Target& target, llvm::Value* stored) {
     llvm::Value* pointer = instruction.getOperand(target.operand);
     const ObjectFinder::Found found = objects_.find(pointer);
@@ -155,6 +167,7 @@ void Instrumenter::watch_access(llvm::Instruction& instruction, const Target& ta
     site.element = element_kind(target.type);
     site.size_bytes = uint32_t(size);
     site.align_bytes = needed_alignment(instruction, target.type);
+    set_fixed_offset(site, found.object, pointer);
     b_.SetInsertPoint(&instruction);
     b_.SetCurrentDebugLocation(llvm::DebugLoc());
     llvm::Value* number = b_.getInt32(watcher_.add(std::move(site), found.object));

@@ -25,7 +25,9 @@ struct FewRows : AttendState<V> {
         : AttendState<V>(t),
           first(size_t(t.kv_head) * args.head_dim),
           head_bytes(args.cell_bytes / args.num_kv_heads),
-          lanes(rows > 4 ? 8 : rows > 2 ? 4 : rows),
+          lanes(rows > 4   ? 8
+                : rows > 2 ? 4
+                           : rows),
           scores(this->take(kBlockCells * kAttendFewRows)) {}
 
     void run() {
@@ -72,7 +74,8 @@ struct FewRows : AttendState<V> {
         add_values(cell, count);
     }
 
-    // Scores of the block's cells, zero in unused lanes: partial sums of 16 products, then their sums at once.
+    // Scores of the block's cells, zero in unused lanes: partial sums of 16 products, then their sums at
+    // once.
     template <uint32_t kRows>
     void multiply_keys(uint32_t cell, uint32_t count) {
         constexpr uint32_t kLanes = kRows > 4 ? 8 : kRows > 2 ? 4 : kRows, kCells = 16 / kLanes;
@@ -175,10 +178,14 @@ struct FewRows : AttendState<V> {
 
     void add_values(uint32_t cell, uint32_t count) {
         using Tile = void (FewRows::*)(uint32_t, uint32_t, uint32_t);
-        static constexpr Tile kTiles[] = {
-            &FewRows::value_tiles<1>, &FewRows::value_tiles<2>, &FewRows::value_tiles<3>,
-            &FewRows::value_tiles<4>, &FewRows::value_tiles<5>, &FewRows::value_tiles<6>,
-            &FewRows::value_tiles<(kSums < 7 ? 1 : 7)>, &FewRows::value_tiles<(kSums < 8 ? 1 : 8)>};
+        static constexpr Tile kTiles[] = {&FewRows::value_tiles<1>,
+                                          &FewRows::value_tiles<2>,
+                                          &FewRows::value_tiles<3>,
+                                          &FewRows::value_tiles<4>,
+                                          &FewRows::value_tiles<5>,
+                                          &FewRows::value_tiles<6>,
+                                          &FewRows::value_tiles<(kSums < 7 ? 1 : 7)>,
+                                          &FewRows::value_tiles<(kSums < 8 ? 1 : 8)>};
         // Of even sizes: a row alone waits for each of its sums.
         uint32_t tiles = (rows + kSums - 1) / kSums;
         for (uint32_t r = 0, n; r < rows; r += n, --tiles) {
@@ -191,8 +198,7 @@ struct FewRows : AttendState<V> {
     void value_tiles(uint32_t r, uint32_t cell, uint32_t count) {
         constexpr uint32_t kVectors = kSums >= 4 * kRows ? 4 : kSums >= 2 * kRows ? 2 : 1;
         uint32_t i = 0;
-        for (; i + kVectors * 16 <= width; i += kVectors * 16)
-            value_tile<kRows, kVectors>(r, cell, count, i);
+        for (; i + kVectors * 16 <= width; i += kVectors * 16) value_tile<kRows, kVectors>(r, cell, count, i);
         for (; i < width; i += 16) value_tile<kRows, 1>(r, cell, count, i);
     }
 
