@@ -124,11 +124,9 @@ class Attention : public testing::TestWithParam<std::tuple<TestedTable, kv::Form
     kv::Format format() const { return std::get<1>(GetParam()); }
 
     void check(const Problem& problem, uint32_t threads = 1) {
-        const uint32_t rows = problem.tokens * (problem.shape.heads / problem.shape.kv_heads);
-        SCOPED_TRACE(fmt::format("{} heads over {}, head size {}, {} tokens, {} cells, {} threads; {}",
+        SCOPED_TRACE(fmt::format("{} heads over {}, head size {}, {} tokens, {} cells, {} threads",
                                  problem.shape.heads, problem.shape.kv_heads, problem.shape.head_dim,
-                                 problem.tokens, problem.cells, threads,
-                                 rows <= kAttendFewRows ? "few rows" : "panels"));
+                                 problem.tokens, problem.cells, threads));
         const auto expected = problem.expected();
         const auto actual = problem.run(kernels(), threads);
         ASSERT_EQ(expected.size(), actual.size());
@@ -152,20 +150,6 @@ TEST_P(Attention, EveryHeadSizeOnOneAndOnManyTokens) {
         const uint32_t kv_heads = 2 * head_dim % 32 == 0 ? 2 : 8;
         check(Problem({2 * kv_heads, kv_heads, head_dim}, format(), 1, 97));
         check(Problem({2 * kv_heads, kv_heads, head_dim}, format(), 33, 97));
-    }
-}
-
-// Each number of rows has tiles of its own, up to where panels begin; the last vector of a head and the last
-// cells of a block are partial or whole.
-TEST_P(Attention, EveryFewRowsWithEveryTailOfHeadsAndCells) {
-    for (uint32_t rows = 1; rows <= kAttendFewRows + 1; ++rows) {
-        for (const uint32_t head_dim : {64, 80, 96, 100, 128, 256}) {
-            const uint32_t kv_heads = 2 * head_dim % 32 == 0 ? 2 : 8;
-            for (const uint32_t cells : {9, 16, 63, 65, 130})
-                check(Problem({rows * kv_heads, kv_heads, head_dim}, format(), 1, cells));
-            check(Problem({kv_heads, kv_heads, head_dim}, format(), rows, 79));
-            check(Problem({kv_heads, kv_heads, head_dim}, format(), rows, 79, 13));
-        }
     }
 }
 
@@ -256,7 +240,7 @@ TEST_P(Attention, TrapAnInfiniteValueStaysWithTheRowsThatSeeIt) {
 TEST_P(Attention, AKeyThatIsNoNumberReachesTheRowsThatSeeIt) {
     // Blocks have no codes for NaN. Past what their scale holds, products are infinite with either sign.
     const float key = format() == kv::Format::kQ8_0 ? 1e30f : NAN;
-    for (const uint32_t tokens : {1, 3, 20}) {
+    for (const uint32_t tokens : {1, 20}) {
         for (const uint32_t broken : {10, 62, 64}) {
             Problem problem({4, 2, 64}, format(), tokens, 65, 40);
             for (uint32_t i = 0; i < problem.width(); ++i) problem.k[broken * problem.width() + i] = key;
