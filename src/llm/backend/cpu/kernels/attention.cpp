@@ -72,8 +72,7 @@ size_t attend_scratch_bytes(uint32_t head_dim, uint32_t heads_per_kv_head) {
     // Queries, sums, scores, maxima and totals of the rows; keys and values of a block of 64 cells.
     const size_t rows = size_t(heads_per_kv_head) * attend_tokens(heads_per_kv_head);
     const size_t width = round_up(head_dim, 16);
-    const size_t scores = std::max<size_t>(rows, kAttendFewRows) * 64;
-    return (rows * 2 * width + 2 * round_up(rows, 16) + scores + 2 * 64 * width) * sizeof(float);
+    return (rows * (2 * width + 64 + 2) + 2 * 64 * width) * sizeof(float);
 }
 
 size_t attention_workspace_bytes(uint32_t num_tokens, uint32_t num_heads, uint32_t num_kv_heads,

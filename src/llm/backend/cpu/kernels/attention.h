@@ -49,8 +49,6 @@ struct AttendTask {
 // Most tokens of a task: some 64 rows of queries, so that a block of keys is unpacked for many and all fit a
 // second-level cache.
 constexpr uint32_t kAttendMaxTokens = 16, kAttendRows = 64;
-// Up to this many rows the vector kernels read keys and values straight from the cells.
-constexpr uint32_t kAttendFewRows = 8;
 uint32_t attend_tokens(uint32_t heads_per_kv_head);
 size_t attend_scratch_bytes(uint32_t head_dim, uint32_t heads_per_kv_head);
 

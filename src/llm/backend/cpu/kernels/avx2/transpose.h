@@ -1,4 +1,4 @@
-// 8 x 8 floats, rows to columns, or to sums; AVX-512 uses both too.
+// 8 x 8 floats, rows to columns; AVX-512 uses it too.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +25,6 @@ inline void transpose_8x8(const __m256 (&rows)[8], float* out, size_t stride) {
         _mm256_storeu_ps(out + i * stride, _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20));
         _mm256_storeu_ps(out + (i + 4) * stride, _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31));
     }
-}
-
-// Lane r: the sum of rows[r].
-inline __m256 sums_8x8(const __m256 (&rows)[8]) {
-    __m256 pairs[4], quads[2];
-    for (int i = 0; i < 4; ++i) {
-        pairs[i] = _mm256_add_ps(_mm256_unpacklo_ps(rows[2 * i], rows[2 * i + 1]),
-                                 _mm256_unpackhi_ps(rows[2 * i], rows[2 * i + 1]));
-    }
-    for (int i = 0; i < 2; ++i) {
-        quads[i] = _mm256_add_ps(_mm256_shuffle_ps(pairs[2 * i], pairs[2 * i + 1], 0x44),
-                                 _mm256_shuffle_ps(pairs[2 * i], pairs[2 * i + 1], 0xEE));
-    }
-    return _mm256_add_ps(_mm256_permute2f128_ps(quads[0], quads[1], 0x20),
-                         _mm256_permute2f128_ps(quads[0], quads[1], 0x31));
 }
 
 }  // namespace

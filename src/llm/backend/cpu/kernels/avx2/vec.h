@@ -63,15 +63,6 @@ struct Avx2 {
         q = _mm_add_ps(q, _mm_movehl_ps(q, q));
         return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
     }
-    // Lane r: the sum of rows[r].
-    static F sums(const F (&rows)[16]) {
-        __m256 low[8], high[8];
-        for (int i = 0; i < 8; ++i) {
-            low[i] = _mm256_add_ps(rows[i].lo, rows[i].hi);
-            high[i] = _mm256_add_ps(rows[8 + i].lo, rows[8 + i].hi);
-        }
-        return {sums_8x8(low), sums_8x8(high)};
-    }
     static float largest(F a) {
         const __m256 s = _mm256_max_ps(a.lo, a.hi);
         __m128 q = _mm_max_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));

@@ -44,18 +44,6 @@ struct Avx512 {
         q = _mm_add_ps(q, _mm_movehl_ps(q, q));
         return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
     }
-    static F sums(const F (&rows)[16]) {
-        float each[16];
-        for (int r = 0; r < 16; r += 8) {
-            __m256 halves[8];
-            for (int i = 0; i < 8; ++i) {
-                halves[i] = _mm256_add_ps(_mm512_castps512_ps256(rows[r + i]),
-                                          _mm512_extractf32x8_ps(rows[r + i], 1));
-            }
-            _mm256_storeu_ps(each + r, sums_8x8(halves));
-        }
-        return load(each);
-    }
     static float largest(F a) { return _mm512_reduce_max_ps(a); }
     static bool any_nan(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) != 0; }
     static F power_of_two(F n) {

@@ -72,16 +72,6 @@ struct Neon {
         q = vaddq_f32(q, vextq_f32(q, q, 2));
         return vgetq_lane_f32(q, 0) + vgetq_lane_f32(q, 1);
     }
-    static F sums(const F (&rows)[16]) {
-        float32x4_t q[16];
-        for (int r = 0; r < 16; ++r) {
-            const F& a = rows[r];
-            q[r] = vaddq_f32(vaddq_f32(a.v[0], a.v[2]), vaddq_f32(a.v[1], a.v[3]));
-        }
-        return each([&](int i) {
-            return vpaddq_f32(vpaddq_f32(q[4 * i], q[4 * i + 1]), vpaddq_f32(q[4 * i + 2], q[4 * i + 3]));
-        });
-    }
     static float largest(F a) {
         return vmaxvq_f32(vmaxq_f32(vmaxq_f32(a.v[0], a.v[1]), vmaxq_f32(a.v[2], a.v[3])));
     }
