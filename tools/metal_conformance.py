@@ -3,7 +3,8 @@
 
 Each check counts kernels: those of a compiled library that lower or compile, those of ggml's sources that compile, and
 tests of the program metal_conformance (build/release/bin), which runs kernels and compares them with references. --all takes everything;
-without it a random sample, whose seed is printed (--seed repeats one). The last line is "N passed, N failed".
+without it a random sample, whose seed is printed (--seed repeats one). --only takes some of the checks. The last line is
+"N passed, N failed".
 """
 
 import argparse
@@ -26,6 +27,8 @@ import fetch
 COMPILED_SAMPLE = 300
 SOURCES_SAMPLE = 40
 TESTS_SAMPLE = 300
+# Kernels of all libraries that the vector executor may refuse, with a reason.
+REFUSED_BY_VECTORS = 0.01
 # Tests that run once more with simdgroups as vectors. Large kernels take seconds to compile in that form.
 VECTOR_SAMPLE = 60
 # Kernels of each library that both executors run with made-up arguments, in a whole run. For some no arguments are found
@@ -36,18 +39,11 @@ STRUCTURED_KERNELS = 10_000
 # Tests that run once more under checkers: what these find fails the test, but for defects that are known
 # (tests/metal_conformance/checked.cpp).
 WATCHED_SAMPLE = 60
-# Families whose reports under the checkers were looked into: all are in tests/metal_conformance/checked.cpp.
-WATCHED_OF_BOTH = ("copy", "reduce", "argreduce", "norm", "softmax", "ternary", "random", "scan", "sort", "unary", "binary", "fft",
-                   "gemv", "recurrence", "attention")
-WATCHED = {f"mlx26.{family}" for family in (*WATCHED_OF_BOTH, "quantized")} | \
-          {f"mlx14.{family}" for family in WATCHED_OF_BOTH} | {"both.unary"} | \
-          {f"{library}.{family}" for library in ("torch0", "torch1") for family in ("unary", "binary")} | \
-          {f"ggml.{family}" for family in ("argsort", "attention", "convolution", "get_rows", "glu", "mul_mm", "mul_mv", "norm", "pool",
-                                           "recurrence", "rope", "set_rows", "softmax", "unary")}
 # What a process may take for each of its tests on average, so that one that never ends is a failure.
 SECONDS_A_TEST = 120
 # Kernels of ggml's sources by host name, without and with the macro of the tensor interface (mul_mm.metal alone).
 GGML_KERNELS = {"": 1066, "GGML_METAL_HAS_TENSOR=1": 113}
+REFUSED = re.compile(r"^(\d+) kernels, e\.g\. [^:]*: (.*)$", re.MULTILINE)
 CHECKED = re.compile(r"^(\d+) of (\d+) kernels (?:lowered|compiled)", re.MULTILINE)
 
 
@@ -64,7 +60,7 @@ def libraries() -> list[Library]:
     def where(name):
         return str(fetch.cache_folder() / fetch.ITEMS[name].target)
 
-    convolution = "convolution2d"
+    convolution = "conv2d"
     return [Library("MLX for macOS 26", where("mlx-metal-26"), True),
             Library("MLX for macOS 14", where("mlx-metal-14"), True),
             Library("PyTorch, AIR 2.6", where("torch-metal") + ":0", False),
@@ -102,6 +98,30 @@ def check_library(program: Path, library: Library, flags: list[str], counts: Cou
     note = f", {named} refused by name ({library.reason})" if named else ""
     counts.add(passed + named, failed, f"{library.name}: {done.stdout.splitlines()[-1]}{note}; "
                                        f"{time.monotonic() - started:.0f} s")
+
+
+def check_vectorised(program: Path, counts: Counts) -> None:
+    """Lowers every kernel for the vector executor. What the device refuses on any executor is check_library's."""
+    started = time.monotonic()
+    total, reasons = 0, Counter()
+    for library in libraries():
+        done = subprocess.run([program, "metal", "check", library.file, "--executor", "vector"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        found = CHECKED.search(done.stdout)
+        if found is None:
+            counts.add(0, 1, f"{library.name}: no count; {(done.stderr or done.stdout).strip()[-2000:]}")
+            return
+        total += int(found[2])
+        for refusal in REFUSED.finditer(done.stdout):
+            if library.reason and library.reason in refusal[0]:
+                total -= int(refusal[1])
+            else:
+                reasons[refusal[2]] += int(refusal[1])
+    for reason, kernels in reasons.most_common():
+        print(f"  {kernels} kernels: {reason[:600]}")
+    refused = reasons.total()
+    counts.add(total - refused, refused if refused > REFUSED_BY_VECTORS * total else 0,
+               f"{total - refused} of {total} kernels vectorised, {refused} refused; {time.monotonic() - started:.0f} s")
 
 
 def ggml_sources(program: Path, macro: str) -> list[tuple[list, str]]:
@@ -198,8 +218,7 @@ def check_tests(tests: Path, corpora: list[str], how: str, sample: int, generato
     """`how`: on which executor, or "checked"."""
     started = time.monotonic()
     environment = {"INGOT_CHECK_RUNS": "default"} if how == "checked" else {"INGOT_EXECUTOR": how}
-    every = [name for name in list_tests(tests, {}) if name.split(".")[0] in corpora
-             and (how != "checked" or ".".join(name.split(".")[:2]) in WATCHED)]
+    every = [name for name in list_tests(tests, {}) if name.split(".")[0] in corpora]
     names = every if sample == 0 or sample >= len(every) else sorted(generator.sample(every, sample))
     passed, failed, kernels = 0, 0, {}
     for done, shard in run_shards(tests, names, environment):
@@ -253,37 +272,59 @@ def check_structured(tests: Path, count: int, seed: int, counts: Counts) -> None
                f"{time.monotonic() - started:.0f} s")
 
 
+def check_libraries(program: Path, every: bool, seed: int, counts: Counts) -> None:
+    for library in libraries():
+        if not (every or library.sampled):
+            continue
+        check_library(program, library, [], counts)
+        sample = [] if every else ["--sample", str(COMPILED_SAMPLE // 2), "--seed", str(seed)]
+        check_library(program, library, ["--compile", *sample], counts)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, type=Path, help="the ingot program")
     parser.add_argument("--tests", required=True, type=Path, help="the program metal_conformance")
     parser.add_argument("--all", action="store_true", help="everything, PyTorch's libraries too")
+    parser.add_argument("--only", action="append", metavar="CHECK", help="only this check, may be given again (default: each)")
     parser.add_argument("--seed", type=int, help="repeats a sample (default: random, printed)")
     arguments = parser.parse_args()
+    program, tests, every = arguments.program, arguments.tests, arguments.all
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
-    generator = random.Random(seed)
-    if not arguments.all:
-        print(f"conformance: a sample; repeat it with --seed {seed}")
     counts = Counts()
-    for library in libraries():
-        if not (arguments.all or library.sampled):
-            continue
-        check_library(arguments.program, library, [], counts)
-        sample = [] if arguments.all else ["--sample", str(COMPILED_SAMPLE // 2), "--seed", str(seed)]
-        check_library(arguments.program, library, ["--compile", *sample], counts)
-    for macro in GGML_KERNELS:
-        check_sources(arguments.program, macro, 0 if arguments.all else SOURCES_SAMPLE, generator, counts)
-    corpora = ["mlx26", "mlx14", "mlxsource", "both", "ggml"] + (["torch0", "torch1"] if arguments.all else [])
-    check_tests(arguments.tests, corpora, "fibers", 0 if arguments.all else TESTS_SAMPLE, generator, counts)
-    # The engine's kernels beside ggml's: every row, always.
-    check_tests(arguments.tests, ["beside"], "fibers", 0, generator, counts)
-    # One door is enough here, and what only compiles was compiled.
-    once = [corpus for corpus in corpora if corpus not in ("mlxsource", "both")]
-    check_tests(arguments.tests, once, "vector", 0 if arguments.all else VECTOR_SAMPLE, generator, counts)
-    check_tests(arguments.tests, corpora, "checked", 0 if arguments.all else WATCHED_SAMPLE, generator, counts)
-    if arguments.all:
-        check_made_up(arguments.tests, MADE_UP_KERNELS, MADE_UP_COMPARED, seed, counts)
-        check_structured(arguments.tests.with_name("metal_tests"), STRUCTURED_KERNELS, seed, counts)
+    corpora = ["mlx26", "mlx14", "mlxsource", "both", "ggml"] + (["torch0", "torch1"] if every else [])
+    run = [corpus for corpus in corpora if corpus != "mlxsource"]  # the others only compile
+    through_one_door = [corpus for corpus in run if corpus != "both"]
+
+    def sampled_tests(those: list[str], how: str, sample: int) -> None:
+        check_tests(tests, those, how, 0 if every else sample, random.Random(seed), counts)
+
+    def sources() -> None:
+        for macro in GGML_KERNELS:
+            check_sources(program, macro, 0 if every else SOURCES_SAMPLE, random.Random(seed), counts)
+
+    checks = {
+        "libraries": lambda: check_libraries(program, every, seed, counts),
+        "sources": sources,
+        "fibers": lambda: sampled_tests(corpora, "fibers", TESTS_SAMPLE),
+        # The engine's kernels beside ggml's: every row, always.
+        "beside": lambda: sampled_tests(["beside"], "fibers", 0),
+        "vector": lambda: sampled_tests(through_one_door, "vector", VECTOR_SAMPLE),
+        "checked": lambda: sampled_tests(run, "checked", WATCHED_SAMPLE),
+    }
+    if every:
+        checks |= {
+            "vectorised": lambda: check_vectorised(program, counts),
+            "made-up": lambda: check_made_up(tests, MADE_UP_KERNELS, MADE_UP_COMPARED, seed, counts),
+            "structured": lambda: check_structured(tests.with_name("metal_tests"), STRUCTURED_KERNELS, seed, counts),
+        }
+    chosen = arguments.only or list(checks)
+    if unknown := set(chosen) - set(checks):
+        parser.error(f"no check {', '.join(sorted(unknown))}; there are {', '.join(checks)}")
+    if not every:
+        print(f"conformance: a sample; repeat it with --seed {seed}")
+    for name in chosen:
+        checks[name]()
     print(f"{counts.passed} passed, {counts.failed} failed")
     return 1 if counts.failed or not counts.passed else 0
 

@@ -312,7 +312,7 @@ uint32_t launches_until_vectors(const std::shared_ptr<const Kernel>& kernel, std
     return kMostDispatches;
 }
 
-TEST(VectorExecutor, TakesAHotKernelOverWhereTheDeviceMayChoose) {
+TEST(Tiers, TakesAHotKernelOverWhereTheDeviceMayChoose) {
     const auto kernel = text_kernel(counting_kernel());
     ASSERT_NE(nullptr, kernel);
     std::vector<uint32_t> out(1 << 14);
@@ -323,7 +323,7 @@ TEST(VectorExecutor, TakesAHotKernelOverWhereTheDeviceMayChoose) {
     for (const uint32_t value : out) ASSERT_EQ(on_fibers + 1, value);
 }
 
-TEST(VectorExecutor, AVectorFormOnDiskServesTheFirstLaunch) {
+TEST(Tiers, AVectorFormOnDiskServesTheFirstLaunch) {
     const test::TemporaryFolder folder;
     std::vector<std::unique_ptr<DeviceCompiler>> starts;
     const auto kernel_of_a_start = [&] {
@@ -337,7 +337,7 @@ TEST(VectorExecutor, AVectorFormOnDiskServesTheFirstLaunch) {
     EXPECT_EQ(0u, launches_until_vectors(kernel_of_a_start(), out));
 }
 
-TEST(VectorExecutor, AHotKernelThatIsRefusedStaysOnFibers) {
+TEST(Tiers, AHotKernelThatIsRefusedStaysOnFibers) {
     const auto kernel = recursive_kernel();
     ASSERT_NE(nullptr, kernel);
     std::vector<uint32_t> out(1 << 14);

@@ -76,6 +76,18 @@ constexpr KnownDefect kDefects[] = {
     {"kernel_flash_attn_ext_vec_q8_0_dk96_", FindingKind::kThreadgroupBounds},
     // ggml: all lanes read the row that the first one writes, and multiply it by 0.
     {"kernel_solve_tri_", FindingKind::kLockstep},
+    // PyTorch: the first lanes sum up the simdgroups' sums among themselves.
+    {"layer_norm_", FindingKind::kDivergentSimdFunction},
+    {"softmax_partial_", FindingKind::kDivergentSimdFunction},
+    {"softmax_finalize_", FindingKind::kDivergentSimdFunction},
+    {"log_softmax_finalize_", FindingKind::kDivergentSimdFunction},
+    {"sum_reduction_flat_", FindingKind::kDivergentSimdFunction},
+    // PyTorch: threads of columns past the last return before the barriers of the others.
+    {"*_reduction_outer_", FindingKind::kBarrierDivergence},
+    // PyTorch reads the sums of 32 simdgroups where there are fewer, and uses none of those.
+    {"cumsum_innermost_", FindingKind::kUninitialisedThreadgroup},
+    // PyTorch: lanes of one simdgroup hand sums over through threadgroup memory, without a barrier.
+    {"int8pack_mv_", FindingKind::kLockstep},
     // ggml: the first simdgroup clears the maxima for the sums while others may still read them.
     {"kernel_soft_max_", FindingKind::kThreadgroupRace},
 };

@@ -2,7 +2,8 @@
 // object, in a range that nobody wants to hear of (Group::quiet), is a comparison; a meeting that nobody
 // wants to hear of is a branch. What is left is a call as before, out of the way. Comes after all that works
 // on whole blocks: a branch at each access would tear batches of matrices apart, and keep the optimiser from
-// its work.
+// its work. The largest kernels keep their calls: code generation for thousands of branches takes seconds
+// more.
 #include <map>
 #include <tuple>
 
@@ -21,6 +22,9 @@ namespace {
 using fibers::Group;
 using fibers::Lane;
 using fibers::QuietRange;
+
+// Watched places of a kernel that branch by themselves.
+constexpr size_t kMostPlaces = 500;
 
 class WatchInliner {
   public:
@@ -138,6 +142,7 @@ void WatchInliner::run() {
         if (site != nullptr)
             (is_access ? accesses : calls).emplace_back(call, uint32_t(site->getZExtValue()));
     }
+    if (accesses.size() + calls.size() > kMostPlaces) return;
     for (const auto& [call, site] : accesses) expand_access(*call, site);
     for (const auto& [call, site] : calls) {
         if (!is_of_tensor(table_.sites[site].kind)) expand_call(*call);
