@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "cli/metal_module.h"
+#include "cli/progress.h"
 
 namespace ingot::cli {
 namespace {
@@ -192,9 +193,12 @@ struct CheckCounts {
 };
 
 void check_some(const std::vector<const metal::LibraryFunction*>& chosen, Worker& worker,
-                const metal::CompileOptions& options, CheckCounts& counts) {
+                const metal::CompileOptions& options, CheckCounts& counts, ProgressBar& bar) {
     metal::Compiler& compiler = **metal::compiler();
     for (size_t i = worker.claim(0, 1); i < chosen.size(); i = worker.claim(0, 1)) {
+        if (worker.index() == 0) {
+            bar.update(double(i) / double(chosen.size()), fmt::format("{} of {}", i, chosen.size()));
+        }
         const auto kernel = compiler.compile(chosen[i]->bitcode, chosen[i]->name, options);
         if (kernel) {
             const metal::CompileTimes& t = (*kernel)->times;
@@ -243,7 +247,9 @@ Result<void> check(const CheckFlags& check_flags) {
     options.use_cache = false;
     INGOT_ASSIGN(options.executor, metal::executor_kind(check_flags.executor));
     options.variant = {.full = true, .linear = true};
-    pool.run([&](Worker& worker) { check_some(chosen, worker, options, counts[worker.index()]); });
+    ProgressBar bar(compile_fully ? "compiling" : "lowering");
+    pool.run([&](Worker& worker) { check_some(chosen, worker, options, counts[worker.index()], bar); });
+    bar.erase();
     CheckCounts total;
     for (auto& part : counts) {
         total.milliseconds.insert(total.milliseconds.end(), part.milliseconds.begin(),
