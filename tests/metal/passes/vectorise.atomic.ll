@@ -1,8 +1,11 @@
-; An atomic operation is done by one lane after the other, by those in the mask alone.
+; An atomic operation is done by one lane after the other, by those in the mask alone. The memory that lanes take their
+; operands from is free for others afterwards.
 ; PASS: vectorise
 
 ; CHECK-LABEL: define void @ingot_entry(ptr nonnull %0)
 ; CHECK: [[MASK:%.*]] = bitcast i32 {{%.*}} to <32 x i1>
+; CHECK: call void @llvm.lifetime.start.p0(i64 -1, ptr [[TABLE:%.*]])
+; CHECK-NEXT: store <32 x ptr> {{%.*}}, ptr [[TABLE]]
 ; CHECK: [[BITS:%.*]] = bitcast <32 x i1> [[MASK]] to i32
 ; CHECK: {{^}}lane:
 ; CHECK-NEXT: [[LEFT:%.*]] = phi i32 [ [[BITS]], %{{.*}} ], [ [[REST:%.*]], %lane ]
@@ -10,6 +13,8 @@
 ; CHECK: atomicrmw add ptr {{%.*}}, i32 {{%.*}} monotonic, align 4
 ; CHECK: [[LESS:%.*]] = sub i32 [[LEFT]], 1
 ; CHECK-NEXT: [[REST]] = and i32 [[LEFT]], [[LESS]]
+; CHECK: {{^}}lanes:
+; CHECK: call void @llvm.lifetime.end.p0(i64 -1, ptr [[TABLE]])
 
 define void @ingot_entry() {
   %buffer = call ptr @ingot.buffer(i32 0)

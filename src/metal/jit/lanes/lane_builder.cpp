@@ -43,6 +43,12 @@ llvm::AllocaInst* LaneBuilder::slot(llvm::Type* type) {
     return llvm::IRBuilder<>(end_of_slots_).CreateAlloca(type);
 }
 
+llvm::AllocaInst* LaneBuilder::scratch(llvm::Type* type) {
+    llvm::AllocaInst* place = slot(type);
+    b_.CreateLifetimeStart(place);
+    return place;
+}
+
 llvm::Value* LaneBuilder::shuffle(llvm::Value* a, llvm::Value* b, llvm::function_ref<int(unsigned)> pick) {
     llvm::SmallVector<int, kLanes> mask;
     for (unsigned lane = 0; lane < kLanes; ++lane) mask.push_back(pick(lane));
@@ -60,7 +66,7 @@ llvm::Value* LaneBuilder::permute(llvm::Value* value, llvm::Value* source) {
     // Through memory: one store, and a load a lane.
     llvm::Type* element = value->getType()->getScalarType();
     llvm::Type* stored = stored_type(element);
-    llvm::AllocaInst* table = slot(wide(stored));
+    llvm::AllocaInst* table = scratch(wide(stored));
     b_.CreateStore(stored == element ? value : b_.CreateZExt(value, wide(stored)), table);
     llvm::Value* result = llvm::PoisonValue::get(wide(stored));
     for (uint64_t lane = 0; lane < kLanes; ++lane) {
@@ -68,6 +74,7 @@ llvm::Value* LaneBuilder::permute(llvm::Value* value, llvm::Value* source) {
         result =
             b_.CreateInsertElement(result, b_.CreateLoad(stored, b_.CreateGEP(stored, table, index)), lane);
     }
+    release(table);
     return stored == element ? result : b_.CreateTrunc(result, value->getType());
 }
 
@@ -145,10 +152,10 @@ Parts LaneBuilder::for_each_lane(llvm::Value* mask, llvm::ArrayRef<llvm::Value*>
     for (llvm::Value* operand : operands) {
         llvm::Type* element = operand->getType()->getScalarType();
         llvm::Type* stored = stored_type(element);
-        inputs.push_back(slot(wide(stored)));
+        inputs.push_back(scratch(wide(stored)));
         b_.CreateStore(stored == element ? operand : b_.CreateZExt(operand, wide(stored)), inputs.back());
     }
-    for (llvm::Type* type : results) outputs.push_back(slot(wide(stored_type(type))));
+    for (llvm::Type* type : results) outputs.push_back(scratch(wide(stored_type(type))));
     llvm::BasicBlock *before = b_.GetInsertBlock(), *loop = new_block("lane"), *after = new_block("lanes");
     llvm::Value* all = bits(mask);
     // The caller's block runs if any lane is active; an empty mask would otherwise ask for lane 32.
@@ -181,6 +188,8 @@ Parts LaneBuilder::for_each_lane(llvm::Value* mask, llvm::ArrayRef<llvm::Value*>
         vectors.push_back(stored_type(results[i]) == results[i] ? value
                                                                 : b_.CreateTrunc(value, wide(results[i])));
     }
+    for (llvm::AllocaInst* place : inputs) release(place);
+    for (llvm::AllocaInst* place : outputs) release(place);
     return vectors;
 }
 

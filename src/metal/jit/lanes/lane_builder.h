@@ -44,6 +44,9 @@ class LaneBuilder {
 
     // Memory on the stack for the whole function.
     llvm::AllocaInst* slot(llvm::Type* type);
+    // The same until release(), so that what isn't in use at one time shares memory.
+    llvm::AllocaInst* scratch(llvm::Type* type);
+    void release(llvm::AllocaInst* scratch) { b_.CreateLifetimeEnd(scratch); }
 
     // The shuffle whose lane l takes element pick(l) of a followed by b.
     llvm::Value* shuffle(llvm::Value* a, llvm::Value* b, llvm::function_ref<int(unsigned)> pick);

@@ -138,21 +138,23 @@ void Vectoriser::call_runtime_memory(const Access& a, const char* operation, llv
 
 Parts Vectoriser::load_by_runtime(const Access& a, llvm::Type* element, unsigned count) {
     llvm::Type* row = lanes_.wide(element);
-    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
+    llvm::AllocaInst* table = lanes_.scratch(llvm::ArrayType::get(row, count));
     call_runtime_memory(a, "load", table, count, layout_.getTypeStoreSize(element).getFixedValue());
     Parts rows;
     for (unsigned i = 0; i < count; ++i)
         rows.push_back(b().CreateLoad(row, b().CreateConstGEP1_64(row, table, i)));
+    lanes_.release(table);
     return rows;
 }
 
 void Vectoriser::store_by_runtime(const Access& a, const Parts& values) {
     llvm::Type* row = values[0]->getType();
     const unsigned count = unsigned(values.size());
-    llvm::AllocaInst* table = lanes_.slot(llvm::ArrayType::get(row, count));
+    llvm::AllocaInst* table = lanes_.scratch(llvm::ArrayType::get(row, count));
     for (unsigned i = 0; i < count; ++i) b().CreateStore(values[i], b().CreateConstGEP1_64(row, table, i));
     call_runtime_memory(a, "store", table, count,
                         layout_.getTypeStoreSize(row->getScalarType()).getFixedValue());
+    lanes_.release(table);
 }
 
 Parts Vectoriser::load_words(const Access& a, bool affine) {
