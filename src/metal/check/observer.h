@@ -45,7 +45,7 @@ class Observer final : public Monitor {
 
   private:
     // Accesses of a site that has an ear: what all have in common, and who hears of them.
-    struct Usual {
+    struct alignas(128) Usual {
         Access event;
         const std::vector<Listener*>* hearers = nullptr;
     };

@@ -80,6 +80,7 @@ class Race final : public Listener {
 
     void find_only_read(const Launch& launch);
     Record record_of(const Access& access) const;
+    [[gnu::noinline]] void access_pieces(const Record& now, const Access& access);
     // The one that ran in that epoch.
     const Group& group_of(uint32_t epoch) const;
     // Whether the two may race: most are ordered by an epoch, or are of one thread.
@@ -89,8 +90,8 @@ class Race final : public Listener {
     }
     // What is wrong with two accesses one after the other; nothing if they are ordered.
     std::optional<FindingKind> race_of(const Record& past, const Record& now, bool device) const;
-    void compare(const Record& past, const Record& now, const Access& access, uint64_t address,
-                 bool past_writes = false);
+    [[gnu::noinline, gnu::cold]] void compare(const Record& past, const Record& now, const Access& access,
+                                              uint64_t address, bool past_writes = false);
     void write(Cell& cell, const Record& now, const Access& access, uint64_t address, uint32_t bytes);
     void read(Cell& cell, const Record& now, const Access& access, uint64_t address);
     Position position(uint32_t thread) const;
@@ -174,7 +175,17 @@ void Race::access(const Access& access) {
     const Record now = record_of(access);
     const bool across_groups = site.space == MemorySpace::kDevice && !has_fences_;
     num_foreign_ = across_groups ? groups_.back().first_epoch - 1 : 0;
+    Cell* word = access.size_bytes == 4 ? shadow_.word(access.address) : nullptr;
+    if (word == nullptr) return access_pieces(now, access);
     if (site.writes) {
+        write(*word, now, access, access.address, 4);
+    } else {
+        read(*word, now, access, access.address);
+    }
+}
+
+void Race::access_pieces(const Record& now, const Access& access) {
+    if (access.site->writes) {
         shadow_.for_each(
             access.address, access.size_bytes,
             [&](Cell& cell, uint64_t address, uint32_t bytes) { write(cell, now, access, address, bytes); });

@@ -15,6 +15,13 @@ namespace ingot::metal::check {
 template <typename Cell>
 class Shadow {
   public:
+    // Of an aligned word on a page in use that isn't split, or null.
+    Cell* word(uint64_t address) {
+        const Recent& recent = recent_[address / kPageBytes % kNumRecent];
+        if (recent.number != address / kPageBytes || (address & 3) != 0 || recent.page->split) return nullptr;
+        return &recent.page->cells[address % kPageBytes / 4];
+    }
+
     // visit(cell, address, bytes) for each piece of [address, address + size).
     template <typename Visit>
     void for_each(uint64_t address, uint64_t size_bytes, Visit visit) {
@@ -48,13 +55,13 @@ class Shadow {
         return *recent.page;
     }
 
-    Page& find(uint64_t number) {
+    [[gnu::noinline]] Page& find(uint64_t number) {
         std::unique_ptr<Page>& page = pages_[number];
         if (page == nullptr) page = std::make_unique<Page>();
         return *page;
     }
 
-    static void split(Page& page) {
+    [[gnu::noinline]] static void split(Page& page) {
         std::vector<Cell> bytes(kPageBytes);
         for (uint64_t i = 0; i < kPageBytes; ++i) bytes[i] = page.cells[i / 4];
         page.cells = std::move(bytes);

@@ -9,6 +9,12 @@
 namespace ingot::metal::check {
 namespace {
 
+// An object in threadgroup memory.
+struct Stretch {
+    const Region* region = nullptr;
+    uint64_t missing_bytes = 0;  // that the running group didn't write so far, as far as is known
+};
+
 struct Written {
     uint32_t group = 0;  // number of the last threadgroup that wrote the piece, plus 1
     uint32_t read = 0;   // number of the read that came too early, plus 1
@@ -34,6 +40,11 @@ class Uninitialised final : public Listener {
         for (const Region& region : event.regions)
             if (region.object.kind == ObjectKind::kBuffer)
                 initialised_[region.object.slot] = region.initialised;
+        stretches_.clear();
+        for (const Region& region : event.regions) stretches_.push_back({.region = &region});
+    }
+    void group_begins(const GroupEvent&) override {
+        for (Stretch& stretch : stretches_) stretch.missing_bytes = stretch.region->size_bytes;
     }
     void access(const Access& access) override;
     void call(const Call& call) override;
@@ -41,11 +52,13 @@ class Uninitialised final : public Listener {
     void launch_ends() override;
 
   private:
+    [[gnu::noinline]] void access_pieces(const Access& access, Stretch* stretch);
     void visit(Written& piece, const Access& access, bool reads, uint32_t& number);
     bool all_missing(const Access& access);
 
     Findings& findings_;
     std::array<bool, kNumBufferSlots> initialised_{};  // by slot
+    std::vector<Stretch> stretches_;                   // by object
     Shadow<Written> written_;
     std::vector<EarlyRead> reads_;
 };
@@ -75,11 +88,27 @@ bool is_missing(const Written& piece, const Access& access) {
 
 void Uninitialised::access(const Access& access) {
     if (!access.inside || access.region->initialised) return;
-    if (!is_threadgroup(*access.site) && access.site->space != MemorySpace::kDevice) return;
+    Stretch* stretch = nullptr;
+    if (is_threadgroup(*access.site)) {
+        Stretch& known = stretches_[access.site->object];
+        if (known.region == access.region) {
+            // Nothing is missed any more where the group wrote everything.
+            if (known.missing_bytes == 0) return;
+            stretch = &known;
+        }
+    } else if (access.site->space != MemorySpace::kDevice) {
+        return;
+    }
+    access_pieces(access, stretch);
+}
+
+void Uninitialised::access_pieces(const Access& access, Stretch* stretch) {
     const bool reads = access.site->reads && (access.site->kind != SiteKind::kCopy || all_missing(access));
     const bool writes = access.site->writes;
     uint32_t number = 0;  // of this read, once a piece is missing
-    written_.for_each(access.address, access.size_bytes, [&](Written& piece, uint64_t, uint32_t) {
+    written_.for_each(access.address, access.size_bytes, [&](Written& piece, uint64_t, uint32_t bytes) {
+        if (stretch != nullptr && writes && piece.group != access.thread->group + 1)
+            stretch->missing_bytes -= bytes;
         // As nearly always: a read of what was written, or a write of what nobody missed.
         if (reads && !writes && !is_missing(piece, access)) return;
         if (writes && !reads && piece.read == 0) {

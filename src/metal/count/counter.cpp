@@ -72,10 +72,10 @@ void Counter::launch_begins(const check::LaunchEvent& event) {
     for (size_t i = 0; i < places_.size(); ++i) {
         const Site& site = table.sites[i];
         const check::Region& region = event.regions[site.object];
-        places_[i] = {.region = &region,
-                      .begin = region.begin,
+        places_[i] = {.begin = region.begin,
                       .size_bytes = site.size_bytes,
                       .block = site.block,
+                      .region = &region,
                       .reads = site.reads,
                       .writes = site.writes,
                       .is_fixed = is_right_and_fixed(site, region)};
@@ -124,28 +124,39 @@ Counter::Buffer& Counter::buffer_of(const check::Region& region) {
 }
 
 // Lanes of a simdgroup that are at a place for the same time access together.
-[[gnu::always_inline]] inline void Counter::add_lines(uint32_t site, uint32_t simdgroup, uint64_t round,
-                                                      uint64_t region_begin, uint64_t offset,
-                                                      uint64_t size_bytes) {
+void Counter::add_lines(uint32_t site, uint64_t time, uint64_t region_begin,
+                        const SimdgroupLines::Run& bytes) {
     SimdgroupLines& lines = places_[site].lines;
-    const uint64_t time = round * num_simdgroups_ + simdgroup;
-    if (!lines.has(time) && !lines.grow(time)) with_lines_.push_back(site);
+    if (lines.empty()) with_lines_.push_back(site);
     // Blocks of the region itself, wherever this process has it; no two regions share a number.
-    const uint64_t base = region_begin * kLineBytes, last = base + (offset + size_bytes - 1) / kLineBytes;
-    for (uint64_t line = base + offset / kLineBytes; line <= last; ++line) lines.add(time, line);
+    const uint64_t base = region_begin * kLineBytes, last = (bytes.end - 1) / kLineBytes;
+    for (uint64_t line = bytes.begin / kLineBytes; line <= last; ++line) lines.add(time, base + line);
 }
 
-// The usual access of a buffer.
+void Counter::add_touched(const Place& place, const SimdgroupLines::Run& bytes) {
+    Buffer& buffer = buffer_of(*place.region);
+    if (place.reads) buffer.read.add(bytes.begin, bytes.end - bytes.begin);
+    if (place.writes) buffer.written.add(bytes.begin, bytes.end - bytes.begin);
+}
+
+[[gnu::noinline]] void Counter::begin_run(uint32_t site, uint64_t time, uint64_t offset) {
+    Place& place = places_[site];
+    if (place.lines.empty()) with_lines_.push_back(site);
+    const SimdgroupLines::Run over =
+        place.lines.begin_run(time, {.begin = offset, .end = offset + place.size_bytes});
+    if (over.empty()) return;
+    add_lines(site, time, place.begin, over);
+    add_touched(place, over);
+}
+
+// The usual access of a buffer. Nobody is told of those of a fixed place.
 void Counter::hear(const fibers::Lane& lane, uint32_t site, uint64_t address) {
     Place& place = places_[site];
-    if (place.is_fixed) return;
     const uint64_t offset = address - place.begin;
     const uint64_t runs = lane.group->block_counts[size_t{lane.thread} * num_blocks_ + place.block];
-    add_lines(site, lane.simdgroup_index, runs - 1, place.begin, offset, place.size_bytes);
-    if (place.buffer == nullptr) place.buffer = &buffer_of(*place.region);
+    const uint64_t time = (runs - 1) * num_simdgroups_ + lane.simdgroup_index;
     ++place.times_heard;
-    if (place.reads) place.buffer->read.add(offset, place.size_bytes);
-    if (place.writes) place.buffer->written.add(offset, place.size_bytes);
+    if (!place.lines.continues(time, offset, place.size_bytes)) begin_run(site, time, offset);
 }
 
 void Counter::access(const check::Access& access) {
@@ -171,8 +182,8 @@ void Counter::access(const check::Access& access) {
         return;
     }
     const uint64_t offset = uint64_t(access.offset());
-    add_lines(access.site_number, access.thread->simdgroup, access.round(), access.region->begin, offset,
-              access.size_bytes);
+    add_lines(access.site_number, access.round() * num_simdgroups_ + access.thread->simdgroup,
+              access.region->begin, {.begin = offset, .end = offset + access.size_bytes});
     if (access.region->object.kind != ObjectKind::kBuffer) return;
     Buffer& buffer = buffer_of(*access.region);
     buffer.counts.bytes_read += read;
@@ -248,11 +259,18 @@ void Counter::group_ends(const check::GroupEvent& event) {
     misses_.clear();
     for (const uint32_t number : with_lines_) {
         Place& place = places_[number];
-        counts_.sites[number].lines += place.lines.take();
+        uint64_t& lines = counts_.sites[number].lines;
+        place.lines.end_runs([&](uint64_t time, const SimdgroupLines::Run& bytes, bool alone) {
+            add_touched(place, bytes);
+            if (!alone) return add_lines(number, time, place.begin, bytes);
+            lines += (bytes.end - 1) / kLineBytes - bytes.begin / kLineBytes + 1;
+        });
+        lines += place.lines.take();
         if (place.times_heard == 0) continue;
         const uint64_t bytes = place.times_heard * place.size_bytes;
-        if (place.reads) place.buffer->counts.bytes_read += bytes;
-        if (place.writes) place.buffer->counts.bytes_written += bytes;
+        MemoryCounts& counts = buffer_of(*place.region).counts;
+        if (place.reads) counts.bytes_read += bytes;
+        if (place.writes) counts.bytes_written += bytes;
         place.times_heard = 0;
     }
     with_lines_.clear();

@@ -125,21 +125,21 @@ class Counter final : public check::Listener {
     };
 
     // What is accessed at a site, and was.
-    struct Place {
-        const check::Region* region = nullptr;  // of its object
-        Buffer* buffer = nullptr;               // likewise, once it was touched by ear
-        uint64_t begin = 0;                     // of the region
+    struct alignas(64) Place {
+        uint64_t begin = 0;  // of the region
         uint32_t size_bytes = 0, block = 0;
+        uint64_t times_heard = 0;               // by the running group, by ear
+        SimdgroupLines lines{};                 // likewise, in any way
+        const check::Region* region = nullptr;  // of its object
         bool reads = false, writes = false;
-        bool is_fixed = false;     // counted by its block alone
-        uint64_t times_heard = 0;  // by the running group, by ear
-        SimdgroupLines lines{};    // likewise, in any way
+        bool is_fixed = false;  // counted by its block alone
     };
 
     Buffer& buffer_of(const check::Region& region);
     void hear(const fibers::Lane& lane, uint32_t site, uint64_t address);
-    void add_lines(uint32_t site, uint32_t simdgroup, uint64_t round, uint64_t region_begin, uint64_t offset,
-                   uint64_t size_bytes);
+    void begin_run(uint32_t site, uint64_t time, uint64_t offset);
+    void add_lines(uint32_t site, uint64_t time, uint64_t region_begin, const SimdgroupLines::Run& bytes);
+    void add_touched(const Place& place, const SimdgroupLines::Run& bytes);
     // Of one block, if `less` (by thread) of its runs don't count.
     Runs runs_of(std::span<const uint64_t> counts, uint32_t block, const std::vector<uint32_t>& less) const;
     void add_runs(std::span<const uint64_t> counts);

@@ -140,3 +140,22 @@ struct FourHalves {
 kernel void copies_four_halves(device const half* in, device half* out, uint i [[thread_position_in_grid]]) {
     *(device FourHalves*)(out + 5 * i) = *(device const FourHalves*)(in + 5 * i);
 }
+
+// A place that accesses one offset of a buffer in all threads.
+// bad buffer-bounds: {"kernel": "reads_the_third_limit", "grid": 2, "threads": 16, "buffers": [128, 10]}
+// good buffer-bounds: {"kernel": "reads_the_third_limit", "grid": 2, "threads": 16, "buffers": [128, 12]}
+kernel void reads_the_third_limit(device float* out, device const uint* limits, uint i [[thread_position_in_grid]]) {
+    out[i] = float(min(i, limits[2]));
+}
+
+// bad buffer-bounds: {"kernel": "writes_before_the_beginning", "grid": 2, "threads": 16, "buffers": [128, 128]}
+kernel void writes_before_the_beginning(device float* out, device float* sign, uint i [[thread_position_in_grid]]) {
+    out[i] = float(i);
+    sign[-1] = 1;
+}
+
+// bad misaligned: {"kernel": "reads_a_word_at_byte_6", "grid": 2, "threads": 16, "buffers": [128, 16]}
+// good misaligned: {"kernel": "reads_a_word_at_byte_6", "grid": 2, "threads": 16, "buffers": [128, 16], "shift": {"1": 2}}
+kernel void reads_a_word_at_byte_6(device uint* out, device const uchar* in, uint i [[thread_position_in_grid]]) {
+    out[i] = *(device const uint*)(in + 6);
+}

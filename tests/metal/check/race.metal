@@ -176,3 +176,28 @@ kernel void turns_rows(device const uint* order, device float* out, uint t [[thr
     threadgroup float shared[64];
     turn_rows<true>(order, out, shared, t);
 }
+
+// Places that access one offset: another one reaches it through another slot.
+// bad device-race: {"kernel": "reads_the_first_of_another", "grid": 1, "threads": 64, "buffers": [256, 256], "same": true}
+// good device-race: {"kernel": "reads_the_first_of_another", "grid": 1, "threads": 64, "buffers": [256, 256]}
+kernel void reads_the_first_of_another(device float* out, device const float* in, uint t [[thread_index_in_threadgroup]]) {
+    if (t == 0) {
+        out[0] = 1;
+    } else if (t >= 32) {
+        out[t] = in[0];
+    }
+}
+
+// Reads of a place that nobody writes, and of one that is written, by one offset each.
+// bad group-race: {"kernel": "marks_what_others_read", "grid": 2, "threads": 32, "buffers": [256]}
+kernel void marks_what_others_read(device uint* out, uint t [[thread_index_in_threadgroup]],
+                                   uint group [[threadgroup_position_in_grid]]) {
+    if (group == 0) out[8 + t] = out[3];
+    if (group == 1 && t == 5) out[3] = 1;
+}
+// good group-race: {"kernel": "marks_another_place", "grid": 2, "threads": 32, "buffers": [256]}
+kernel void marks_another_place(device uint* out, uint t [[thread_index_in_threadgroup]],
+                                uint group [[threadgroup_position_in_grid]]) {
+    if (group == 0) out[8 + t] = out[3];
+    if (group == 1 && t == 5) out[4] = 1;
+}

@@ -163,3 +163,31 @@ kernel void fills_an_array(device const uint* order, device float* out, uint i [
     for (uint k = 0; k < 8; ++k) values[(k + order[k]) % 8] = float(k);
     out[i] = values[(i + order[i]) % 8];
 }
+
+// A place that reads one offset in all threads.
+// bad uninitialised-buffer: {"kernel": "doubles_its_first", "grid": 2, "threads": 32, "buffers": [256, 8], "out": [1]}
+// good uninitialised-buffer: {"kernel": "doubles_its_first", "grid": 2, "threads": 32, "buffers": [256, 8]}
+kernel void doubles_its_first(device float* out, device const float* scale, uint i [[thread_position_in_grid]]) {
+    out[i] = 2 * scale[0];
+}
+
+// Memory that all of a group wrote, which the next group must write again.
+// bad uninitialised-threadgroup: {"kernel": "first_group_writes_all", "grid": 2, "threads": 32, "buffers": [256]}
+kernel void first_group_writes_all(device float* out, uint t [[thread_index_in_threadgroup]],
+                                   uint group [[threadgroup_position_in_grid]],
+                                   uint i [[thread_position_in_grid]]) {
+    threadgroup float shared[32];
+    if (group == 0 || t != 7) shared[t] = float(t);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[i] = shared[31 - t];
+}
+// good uninitialised-threadgroup: {"kernel": "each_group_writes_all", "grid": 2, "threads": 32, "buffers": [256]}
+kernel void each_group_writes_all(device float* out, uint t [[thread_index_in_threadgroup]],
+                                  uint i [[thread_position_in_grid]]) {
+    threadgroup uchar shared[32];
+    threadgroup float others[32];
+    if (t < 8) ((threadgroup uint*)shared)[t] = t;
+    others[t] = float(t);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[i] = float(shared[31 - t]) + others[31 - t];
+}

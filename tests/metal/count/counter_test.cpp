@@ -1,5 +1,9 @@
 // Counts of kernels.metal against closed forms, at five sizes each.
+#include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <iterator>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -50,6 +54,18 @@ class CountedLaunch {
         auto* begin = memory_.back().data();
         while (reinterpret_cast<uintptr_t>(begin) % 128 != 16) ++begin;
         return bind(begin, count * sizeof(float));
+    }
+    // From a multiple of 128, plus `shift`, on.
+    CountedLaunch& bytes(size_t count, size_t shift) {
+        memory_.emplace_back(count / sizeof(float) + 128);
+        auto* begin = reinterpret_cast<std::byte*>(memory_.back().data());
+        while (reinterpret_cast<uintptr_t>(begin) % 128 != shift) ++begin;
+        return bind(begin, count);
+    }
+    // What the slot has, in the next one too.
+    CountedLaunch& again(uint32_t slot) {
+        const auto& [address, bytes] = launch_.buffers[slot];
+        return bind(address, bytes);
     }
     CountedLaunch& number(uint32_t value) { return bind(&numbers_.emplace_back(value), sizeof value); }
     CountedLaunch& workers(unsigned count) {
@@ -112,6 +128,107 @@ TEST(Counter, LinesShowHowFarLanesAreApart) {
         }
         EXPECT_EQ(4u * std::min(stride, 32u), read) << stride;
         EXPECT_EQ(512u, counts.buffers[0].unique_bytes_read);
+    }
+}
+
+// Of the places that access a slot.
+uint64_t lines_of_slot(const std::string& name, const Counts& counts, uint32_t slot) {
+    const metal::Instrumentation table = counted_kernel(name)->instrumentation;
+    uint64_t lines = 0;
+    for (size_t i = 0; i < counts.sites.size(); ++i) {
+        const auto& object = table.objects[table.sites[i].object];
+        if (object.kind == metal::ObjectKind::kBuffer && object.slot == slot) lines += counts.sites[i].lines;
+    }
+    return lines;
+}
+
+// What stands in `name` counts by its code alone: as what is told does, access by access.
+void expect_same_of_slot(const std::string& name, const Counts& seen, const std::string& told_name,
+                         const Counts& told, uint32_t slot) {
+    const auto of_slot = [slot](const Counts& counts) {
+        std::vector<metal::count::MemoryCounts> found;
+        std::ranges::copy_if(counts.buffers, std::back_inserter(found),
+                             [slot](const auto& buffer) { return buffer.slot == slot; });
+        return found;
+    };
+    EXPECT_EQ(of_slot(told), of_slot(seen)) << slot;
+    EXPECT_EQ(lines_of_slot(told_name, told, slot), lines_of_slot(name, seen, slot)) << slot;
+}
+
+// 96 threads read four bytes at 6: of a buffer that has them, at a multiple of 4 or not, of one that ends
+// before or within, and of one that is bound twice.
+TEST(Counter, PlacesOfOneOffsetCountAsOthersDo) {
+    struct Case {
+        size_t bytes, shift;
+        bool twice;
+        uint64_t read, unique, lines;  // of a slot
+    };
+    const Case cases[] = {{64, 2, false, 384, 4, 3}, {64, 0, false, 384, 4, 3}, {8, 2, false, 0, 0, 0},
+                          {4, 2, false, 0, 0, 0},    {10, 2, false, 384, 4, 3}, {64, 2, true, 768, 4, 3},
+                          {64, 0, true, 768, 4, 3},  {8, 2, true, 0, 0, 0}};
+    for (const Case& c : cases) {
+        SCOPED_TRACE(fmt::format("{} bytes, {} past a multiple of 4, twice {}", c.bytes, c.shift, c.twice));
+        const auto run = [&c](const std::string& name, bool takes_number) {
+            CountedLaunch launch({3, 1, 1}, 32);
+            launch.bytes(c.bytes, c.shift).floats(96);
+            if (c.twice) {
+                launch.again(0);
+            } else {
+                launch.bytes(c.bytes, c.shift);
+            }
+            if (takes_number) launch.number(6);
+            return launch.run(name);
+        };
+        const Counts fixed = run("read_byte_6", false), told = run("read_byte_at", true);
+        for (const uint32_t slot : {0u, 1u, 2u})
+            expect_same_of_slot("read_byte_6", fixed, "read_byte_at", told, slot);
+        for (const uint32_t slot : {0u, 2u}) EXPECT_EQ(c.lines, lines_of_slot("read_byte_6", fixed, slot));
+        const auto found = std::ranges::find(fixed.buffers, 0u, &metal::count::MemoryCounts::slot);
+        EXPECT_EQ(c.read, found == fixed.buffers.end() ? 0 : found->bytes_read);
+        EXPECT_EQ(c.unique, found == fixed.buffers.end() ? 0 : found->unique_bytes_read);
+    }
+}
+
+TEST(Counter, WritesAtOneOffsetCountAsOthersDo) {
+    for (const uint32_t groups : {1u, 2u, 5u}) {
+        for (const size_t bytes : {8u, 12u, 16u, 256u}) {
+            SCOPED_TRACE(fmt::format("{} groups, {} bytes", groups, bytes));
+            CountedLaunch launch({groups, 1, 1}, 64), other({groups, 1, 1}, 64);
+            const Counts fixed = launch.bytes(bytes, 0).run("write_third");
+            const Counts told = other.bytes(bytes, 0).number(2).run("write_at");
+            expect_same_of_slot("write_third", fixed, "write_at", told, 0);
+            const uint64_t simdgroups = 2 * groups, third = bytes >= 12, fourth = bytes >= 16;
+            EXPECT_EQ(simdgroups * (third + fourth), lines_of_slot("write_third", fixed, 0));
+            EXPECT_EQ(simdgroups * 4 * (32 * third + 3 * fourth),
+                      third == 0 ? 0 : fixed.buffers[0].bytes_written);
+        }
+    }
+}
+
+// Of a buffer that starts at 16: rows of their own take up to a line a lane, one element for all takes one,
+// and 32 elements in reverse one.
+TEST(Counter, LinesAreThoseOfTheBufferInWhateverOrderLanesCome) {
+    for (const uint32_t columns : {32u, 40u, 64u, 96u, 3200u}) {
+        const Counts counts = CountedLaunch({2, 1, 1}, 64)
+                                  .floats(128 * columns)
+                                  .floats(128)
+                                  .number(columns)
+                                  .run("read_in_three_ways");
+        // Lines of 32 floats from the buffer's beginning on.
+        uint64_t lines = 0;
+        for (uint32_t simdgroup = 0; simdgroup < 4; ++simdgroup) {
+            for (uint32_t column = 0; column < columns; ++column) {
+                std::set<uint64_t> touched;
+                for (uint32_t lane = 0; lane < 32; ++lane)
+                    touched.insert((uint64_t{simdgroup * 32 + lane} * columns + column) / 32);
+                lines += touched.size() + 1;
+            }
+            ++lines;
+        }
+        EXPECT_EQ(lines, lines_of_slot("read_in_three_ways", counts, 0)) << columns;
+        EXPECT_EQ(128u * 4 * (2 * columns + 1), counts.buffers[0].bytes_read);
+        EXPECT_EQ(128u * 4 * columns, counts.buffers[0].unique_bytes_read);
+        EXPECT_EQ(128u * columns / 32, counts.buffers[0].lines);
     }
 }
 

@@ -61,3 +61,36 @@ kernel void iterate(device const float4* in, device float4* out, constant uint& 
     for (uint k = 0; k < rounds; ++k) x = exp(x * 0.5f) + more;
     out[i] = x / more;
 }
+
+// A place that accesses one offset, and a place that has the offset from elsewhere.
+kernel void read_byte_6(device const uchar* in, device float* out, device const uchar* other,
+                        uint i [[thread_position_in_grid]]) {
+    out[i] = *(device const float*)(in + 6) + *(device const float*)(other + 6);
+}
+
+kernel void read_byte_at(device const uchar* in, device float* out, device const uchar* other, constant uint& at,
+                         uint i [[thread_position_in_grid]]) {
+    out[i] = *(device const float*)(in + at) + *(device const float*)(other + at);
+}
+
+// All lanes write the third element, and the first ones the one after.
+kernel void write_third(device uint* out, uint i [[thread_position_in_grid]]) {
+    out[2] = 1;
+    if (i % 32 < 3) out[3] = 2;
+}
+
+kernel void write_at(device uint* out, constant uint& at, uint i [[thread_position_in_grid]]) {
+    out[at] = 1;
+    if (i % 32 < 3) out[at + 1] = 2;
+}
+
+// Lanes take a row each, then one row together, then each its own element of it from the last one on.
+kernel void read_in_three_ways(device const float* in, device float* out, constant uint& columns,
+                               uint i [[thread_position_in_grid]]) {
+    float sum = 0;
+    for (uint column = 0; column < columns; ++column) {
+        sum += in[i * columns + column];
+        sum += in[column];
+    }
+    out[i] = sum + in[31 - i % 32];
+}
