@@ -54,6 +54,17 @@ struct Problem {
         return bytes;
     }
 
+    // The same tokens without the others.
+    Problem only(uint32_t first, uint32_t count) const {
+        Problem some = *this;
+        const size_t row = size_t(shape.heads) * shape.head_dim;
+        some.tokens = count;
+        some.q = {q.begin() + ptrdiff_t(first * row), q.begin() + ptrdiff_t((first + count) * row)};
+        some.spans = {spans.begin() + ptrdiff_t(first * spans_per_token),
+                      spans.begin() + ptrdiff_t((first + count) * spans_per_token)};
+        return some;
+    }
+
     float scale() const { return 1 / std::sqrt(float(shape.head_dim)); }
 
     bool sees(uint32_t token, uint32_t cell) const {
@@ -153,6 +164,19 @@ TEST_P(Attention, EveryHeadSizeOnOneAndOnManyTokens) {
     }
 }
 
+// Each number of rows has tiles of its own, up to where panels begin; the last vector of a head and the last
+// cells of a block are partial or whole.
+TEST_P(Attention, EveryFewRowsWithEveryTailOfHeadsAndCells) {
+    for (uint32_t rows = 1; rows <= 10; ++rows) {
+        for (const uint32_t head_dim : {64, 80, 100, 256}) {
+            const uint32_t kv_heads = 2 * head_dim % 32 == 0 ? 2 : 8;
+            for (const uint32_t cells : {9, 63, 130})
+                check(Problem({rows * kv_heads, kv_heads, head_dim}, format(), 1, cells));
+            check(Problem({kv_heads, kv_heads, head_dim}, format(), rows, 79, 13));
+        }
+    }
+}
+
 // The last block is partial, or just full, or one cell long.
 TEST_P(Attention, EveryCacheLengthCountsEachCellOnce) {
     for (const uint32_t cells :
@@ -240,7 +264,7 @@ TEST_P(Attention, TrapAnInfiniteValueStaysWithTheRowsThatSeeIt) {
 TEST_P(Attention, AKeyThatIsNoNumberReachesTheRowsThatSeeIt) {
     // Blocks have no codes for NaN. Past what their scale holds, products are infinite with either sign.
     const float key = format() == kv::Format::kQ8_0 ? 1e30f : NAN;
-    for (const uint32_t tokens : {1, 20}) {
+    for (const uint32_t tokens : {1, 3, 20}) {
         for (const uint32_t broken : {10, 62, 64}) {
             Problem problem({4, 2, 64}, format(), tokens, 65, 40);
             for (uint32_t i = 0; i < problem.width(); ++i) problem.k[broken * problem.width() + i] = key;
@@ -260,6 +284,50 @@ TEST_P(Attention, ThreadCountDoesNotChangeABit) {
         for (const uint32_t threads : {2, 3, 5})
             EXPECT_EQ(expected, problem.run(kernels(), threads)) << threads;
         check(problem, 3);
+    }
+}
+
+// A token of a prompt has the rows of its own heads, alone or among those of up to sixteen tokens, whose
+// spans begin and end in other blocks than its own.
+TEST_P(Attention, OtherTokensDoNotChangeABit) {
+    for (const Shape shape : {Shape{14, 2, 64}, {2, 2, 64}, {16, 8, 20}}) {
+        for (const uint32_t window : {0, 1, 70, 530}) {
+            const Problem problem(shape, format(), 40, 600, window);
+            const std::vector<float> all = problem.run(kernels(), 2);
+            const size_t row = size_t(shape.heads) * shape.head_dim;
+            for (const auto& [first, count] : {std::pair(39u, 1u),
+                                               {20u, 1u},
+                                               {0u, 1u},
+                                               {37u, 2u},
+                                               {20u, 3u},
+                                               {2u, 8u},
+                                               {30u, 10u},
+                                               {5u, 30u}}) {
+                const std::vector<float> some = problem.only(first, count).run(kernels(), 1);
+                for (size_t i = 0; i < some.size(); ++i) {
+                    ASSERT_EQ(all[first * row + i], some[i])
+                        << shape.heads << " heads over " << shape.kv_heads << ", window " << window << ": "
+                        << count << " tokens from the " << first << "-th, " << i;
+                }
+            }
+        }
+    }
+}
+
+// Sequences side by side: each sees its own cells, and blocks that the tokens before and behind it see.
+TEST_P(Attention, OtherSequencesDoNotChangeABit) {
+    Problem problem({6, 2, 64}, format(), 12, 1300);
+    problem.spans_per_token = 2;
+    problem.spans.clear();
+    for (uint32_t t = 0; t < problem.tokens; ++t) {
+        const uint32_t begin = t % 5 * 230;
+        problem.spans.insert(problem.spans.end(), {{begin, begin + 5}, {begin + 40, begin + 200 + t}});
+    }
+    check(problem, 2);
+    const std::vector<float> all = problem.run(kernels(), 2);
+    for (uint32_t t = 0; t < problem.tokens; ++t) {
+        const std::vector<float> alone = problem.only(t, 1).run(kernels(), 1);
+        for (size_t i = 0; i < alone.size(); ++i) ASSERT_EQ(all[t * alone.size() + i], alone[i]) << t;
     }
 }
 

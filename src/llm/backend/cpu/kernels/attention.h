@@ -32,22 +32,22 @@ struct AttentionArgs {
     uint32_t spans_per_token = 1;
 };
 
-// One KV head's query heads for tokens [first_token, first_token + num_tokens) over the cells
-// [first_cell, end_cell) that their spans contain.
+// The query heads of KV heads [kv_head, kv_head + num_kv_heads) for tokens [first_token, first_token +
+// num_tokens) over the cells [first_cell, end_cell) that their spans contain. Several KV heads are for
+// reading whole rows of cells; a row's result does not depend on which others its task has.
 struct AttendTask {
     const AttentionArgs* args;
-    uint32_t kv_head;
+    uint32_t kv_head, num_kv_heads;
     uint32_t first_token, num_tokens;
     uint32_t first_cell, end_cell;
-    // Null: the result is final and goes to args->out. Otherwise the part's state for each [token, head of
-    // the group]: the weighted sum relative to its maximum [.., head_dim], and {maximum, sum of weights} [..,
-    // 2]; a token that sees none of the cells gets maximum -inf and zeros.
+    // For each [KV head, token, head of the group]: the weighted sum relative to its maximum [.., head_dim],
+    // and {maximum, sum of weights} [.., 2]; a token that sees none of the cells gets maximum -inf and zeros.
     float* part;
     float* part_max_sum;
     std::byte* scratch;  // attend_scratch_bytes(), 64-byte aligned
 };
-// Most tokens of a task: some 64 rows of queries, so that a block of keys is unpacked for many and all fit a
-// second-level cache.
+// Most tokens of a task, and most rows of queries unless one token's are more: so that a block of keys is
+// unpacked for many and all fit a second-level cache.
 constexpr uint32_t kAttendMaxTokens = 16, kAttendRows = 64;
 uint32_t attend_tokens(uint32_t heads_per_kv_head);
 size_t attend_scratch_bytes(uint32_t head_dim, uint32_t heads_per_kv_head);
@@ -57,8 +57,8 @@ size_t attention_workspace_bytes(uint32_t num_tokens, uint32_t num_heads, uint32
                                  uint32_t head_dim, uint32_t max_cells, uint32_t num_threads);
 
 // Every worker of the region calls it with the same arguments; complete after the caller's next barrier, and
-// the same bits for every number of threads. workspace: 64-byte aligned.
-// Uses the worker's counters: between two such calls there must be a barrier.
+// the same bits for every number of threads, and for a token whichever others the call has. workspace:
+// 64-byte aligned. Uses the worker's counters: between two such calls there must be a barrier.
 void attention(const KernelTable& kernels, Worker& worker, const AttentionArgs& args, std::byte* workspace);
 
 }  // namespace ingot::cpu

@@ -114,6 +114,11 @@ struct Avx2 {
             transpose_8x8(high, out + 8 * 16 + r, 16);
         }
     }
+    // out[16 c + r] = the c-th of the sixteen halves that lie at rows + r * row_bytes
+    static void turn_halves(const unsigned char* rows, size_t row_bytes, float* out) {
+        turn_8_rows_of_halves(rows, row_bytes, out, 16);
+        turn_8_rows_of_halves(rows + 8 * row_bytes, row_bytes, out + 8, 16);
+    }
     static void store_halves(uint16_t* p, F a) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(a.lo, _MM_FROUND_TO_NEAREST_INT));
         _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 8), _mm256_cvtps_ph(a.hi, _MM_FROUND_TO_NEAREST_INT));

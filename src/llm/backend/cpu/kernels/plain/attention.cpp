@@ -63,27 +63,23 @@ template <typename Cells>
 void attend_rows(const AttendTask& task) {
     const AttentionArgs& args = *task.args;
     const uint32_t group = args.num_heads / args.num_kv_heads;
-    for (uint32_t t = 0; t < task.num_tokens; ++t) {
-        const uint32_t token = task.first_token + t;
+    for (uint32_t row = 0; row < task.num_kv_heads * task.num_tokens; ++row) {
+        const uint32_t kv_head = task.kv_head + row / task.num_tokens;
+        const uint32_t token = task.first_token + row % task.num_tokens;
         const CellSpan* spans = args.spans + size_t(token) * args.spans_per_token;
         for (uint32_t h = 0; h < group; ++h) {
-            const size_t head = size_t(task.kv_head) * group + h;
+            const size_t head = size_t(kv_head) * group + h;
             State state{.sum = reinterpret_cast<float*>(task.scratch)};
             std::fill(state.sum, state.sum + args.head_dim, 0.0f);
             for (uint32_t s = 0; s < args.spans_per_token; ++s) {
-                attend_cells<Cells>(args, args.q + token * args.q_stride + head * args.head_dim, task.kv_head,
+                attend_cells<Cells>(args, args.q + token * args.q_stride + head * args.head_dim, kv_head,
                                     std::max(spans[s].begin, task.first_cell),
                                     std::min(spans[s].end, task.end_cell), state);
             }
-            if (task.part != nullptr) {
-                const size_t index = size_t(t) * group + h;
-                std::copy(state.sum, state.sum + args.head_dim, task.part + index * args.head_dim);
-                task.part_max_sum[index * 2] = state.maximum;
-                task.part_max_sum[index * 2 + 1] = state.total;
-                continue;
-            }
-            float* out = args.out + token * args.out_stride + head * args.head_dim;
-            for (uint32_t i = 0; i < args.head_dim; ++i) out[i] = state.sum[i] / state.total;
+            const size_t index = size_t(row) * group + h;
+            std::copy(state.sum, state.sum + args.head_dim, task.part + index * args.head_dim);
+            task.part_max_sum[index * 2] = state.maximum;
+            task.part_max_sum[index * 2 + 1] = state.total;
         }
     }
 }
