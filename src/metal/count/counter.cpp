@@ -150,13 +150,19 @@ void Counter::add_touched(const Place& place, const SimdgroupLines::Run& bytes) 
 }
 
 // The usual access of a buffer. Nobody is told of those of a fixed place.
-void Counter::hear(const fibers::Lane& lane, uint32_t site, uint64_t address) {
+inline void Counter::hear(const fibers::Lane& lane, uint32_t site, uint64_t address) {
     Place& place = places_[site];
     const uint64_t offset = address - place.begin;
     const uint64_t runs = lane.group->block_counts[size_t{lane.thread} * num_blocks_ + place.block];
     const uint64_t time = (runs - 1) * num_simdgroups_ + lane.simdgroup_index;
     ++place.times_heard;
     if (!place.lines.continues(time, offset, place.size_bytes)) begin_run(site, time, offset);
+}
+
+decltype(Ear::hear) Counter::ear() const {
+    return [](void* self, const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t, uint64_t) {
+        static_cast<Counter*>(self)->hear(lane, site, address);
+    };
 }
 
 void Counter::access(const check::Access& access) {

@@ -94,11 +94,7 @@ class Counter final : public check::Listener {
         return is_quiet(object) || object.kind == ObjectKind::kBuffer;
     }
     bool hears_calls() const override { return false; }
-    decltype(Ear::hear) ear() const override {
-        return [](void* self, const fibers::Lane& lane, uint32_t site, uint64_t address, uint64_t, uint64_t) {
-            static_cast<Counter*>(self)->hear(lane, site, address);
-        };
-    }
+    decltype(Ear::hear) ear() const override;
     void launch_begins(const check::LaunchEvent& event) override;
     void group_begins(const check::GroupEvent& event) override;
     void access(const check::Access& access) override;

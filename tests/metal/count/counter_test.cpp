@@ -166,6 +166,14 @@ TEST(Counter, PlacesOfOneOffsetCountAsOthersDo) {
     const Case cases[] = {{64, 2, false, 384, 4, 3}, {64, 0, false, 384, 4, 3}, {8, 2, false, 0, 0, 0},
                           {4, 2, false, 0, 0, 0},    {10, 2, false, 384, 4, 3}, {64, 2, true, 768, 4, 3},
                           {64, 0, true, 768, 4, 3},  {8, 2, true, 0, 0, 0}};
+    const auto has_fixed = [](const std::string& name) {
+        const auto kernel = counted_kernel(name);
+        return std::ranges::count_if(kernel->instrumentation.sites, [&](const metal::Site& site) {
+            return site.is_fixed && kernel->instrumentation.objects[site.object].slot != 3;
+        });
+    };
+    EXPECT_EQ(2, has_fixed("read_byte_6"));
+    EXPECT_EQ(0, has_fixed("read_byte_at"));
     for (const Case& c : cases) {
         SCOPED_TRACE(fmt::format("{} bytes, {} past a multiple of 4, twice {}", c.bytes, c.shift, c.twice));
         const auto run = [&c](const std::string& name, bool takes_number) {
